@@ -78,10 +78,10 @@ def test_two_made_up_sets_run_from_end_to_end(tmp_path, monkeypatch):
     gap = losses.loc["bayes-iso", 3000] - losses.loc["ideal", 3000]
     assert gap == pytest.approx(0.4753 - 0.4741, abs=0.005)
     assert losses.loc["iso", 100] > losses.loc["iso-platt", 100]
-    # The naive Bayes model of made-up data is right, so no map gains much with 3000 instances.
+    # The naive Bayes model of made-up data is right, so no map gains much with 3000 rows.
     real = found.results.table("log_loss", rows="method", columns="size", part="real")
     assert real.loc["bayes-iso", 3000] == pytest.approx(real.loc["beta-platt", 3000], abs=0.01)
-    assert "2 of the paper's 17 sets with 1 of its nine models (NB)" in found.markdown
+    assert "2 of the paper's 17 sets are used with 1 of its nine models (NB)" in found.markdown
     assert found.save(tmp_path / "out").exists()
     for name in ("1", "2", "3", "3-by-map", "4", "5", "6", "7-log-loss", "7-brier-score"):
         picture = tmp_path / "out" / f"bayes-isotonic-figure-{name}.png"
@@ -140,7 +140,7 @@ def test_a_hundred_rows_of_one_class_are_calibrated_and_equal_scores_are_not(mon
 
 
 def test_rows_tied_for_the_last_places_at_an_end_share_them():
-    """Of 80 rows the lowest 2.5 % are two: one row for certain, and one of four that are tied."""
+    """Of 80 rows the lowest 2.5% are two: one row for certain, and one of four that are tied."""
     key = np.concatenate([[0.1], np.full(4, 0.2), np.linspace(0.3, 1, 75)])
     y = np.zeros(80)
     y[[1, 2]] = 1  # half of the tied
@@ -224,7 +224,7 @@ def test_a_share_below_its_limit_is_refuted_only_if_that_is_more_than_chance():
     inconclusive = above(CLAIM, [(near, 0.5, 0.56)])
     assert inconclusive.verdict_and_reason == "inconclusive (data)"
     # (2.8 · 0.05/0.06)² = 5.4 times the ten sets.
-    assert inconclusive.evidence.endswith("56% from 50% in 80 % of studies takes 55 such sets")
+    assert inconclusive.evidence.endswith("56% from 50% in 80% of studies takes 55 such sets")
     assert above(CLAIM, [(far, 0.5, 0.56)]).verdict_and_reason == "not confirmed (refuted)"
 
 
@@ -285,7 +285,7 @@ def results_of(best="bayes-iso"):
 def real_rows(n, names, best):
     rows = []
     for number in range(N_SETS):
-        # In some pairs others are ahead of Bayes-Iso: more of them with more instances.
+        # In some pairs others are ahead of Bayes-Iso: more of them with more rows.
         behind = number < {100: 1, 1000: 2, 3000: 4}[n]
         for place, method in enumerate(names):
             loss = 0.3 + 1e-3 * (6.5 if behind and method == best else place)
@@ -317,7 +317,7 @@ def verdicts(results):
 
 def test_results_like_the_papers_confirm_its_claims():
     found = verdicts(results_of())
-    exempt = ("The ideal losses", "With 1000 instances parametric")
+    exempt = ("The ideal losses", "With 1000 rows parametric")
     assert sum(not text.startswith(exempt) for text in found) > 5
     for text, claim in found.items():
         if not text.startswith(exempt):

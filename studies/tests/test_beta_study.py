@@ -210,7 +210,7 @@ def test_noise_confirms_nothing_that_needs_an_order_and_refutes_nothing_either()
     assert by_rank.word == "inconclusive"
     order = words["The order of the ranks: beta, logistic, isotonic, uncalibrated."]
     assert order.word in ("inconclusive", "confirmed")
-    cells = words["Table 2 cell by cell: within 0.03 on at least 75 % of the cells."]
+    cells = words["Table 2 cell by cell: within 0.03 on at least 75% of the cells."]
     assert cells.verdict_and_reason == "not confirmed (learner)"
 
 

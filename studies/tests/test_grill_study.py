@@ -264,7 +264,7 @@ def test_the_papers_own_numbers_confirm_its_claims(papers_own):
         (("platt", WITH_BIAS[2]), BETTER_THAN_PLATT),
         (("isotonic", WITH_BIAS[1]), LOWEST),
         (("isotonic", "temperature"), "Isotonic regression does poorly on several classes: MNIST, "
-                                      "each class's logit by itself."),
+                                      "each class's logit separately."),
         (("matrix", "original"), "It is worse there than no calibration."),
         (("temperature", "original"), WORSENS),
         ((NO_BIAS[0], "platt"), "One coal is temperature scaling without bias, and Platt scaling "
@@ -319,7 +319,7 @@ def test_a_difference_that_noise_hides_is_inconclusive_and_says_what_it_would_ne
     gap = Difference(mean=-0.1, error=0.1, n=9, words="ours and theirs")
     found = all_lower([gap], "data")
     assert (found.verdict, found.reason) == ("inconclusive", "data")
-    # 80 % power takes 2.84 standard errors, so 2.84² times the nine samples.
+    # 80% power takes 2.84 standard errors, so 2.84² times the nine samples.
     assert "73 would show it" in found.words
     assert all_lower([gap._replace(mean=0.1)], "solver")[::2] == (False, "solver")
     assert all_lower([gap._replace(mean=0.3)], "solver")[::2] == (False, "refuted")

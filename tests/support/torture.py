@@ -237,9 +237,14 @@ def page(results: dict[str, dict[tuple[str, str], Outcome]], minutes: float, tex
         )
         for group in ("2", "k", "n")
     }
-    for title, group in (("two classes", "2"), ("several classes", "k")):
-        if cases[group]:
-            parts.append(f"## Samples of {title}\n{'; '.join(cases[group])}.\n")
+    if not cases["n"]:
+        parts.append("## Samples\n| classes | samples |\n|---|---|")
+        parts += [
+            f"| {title} | {'; '.join(cases[group])} |"
+            for title, group in (("two", "2"), ("several", "k"))
+            if cases[group]
+        ]
+        parts.append("")
     if cases["n"]:
         parts += large_table(results, cases["n"])
     else:

@@ -37,10 +37,10 @@ def claims_overview(reports: Sequence[StudyReport]) -> str:
         "",
         *markdown_table(_counts(reports)),
         "",
-        "*Confirmed with the authors' measure*: by what the authors' program computes, not by what "
-        "the paper's text says. *Inconclusive*: the figures do not contradict the paper, but are "
-        "too few to confirm it; the study's page says how many would do. The reason for any other "
-        "verdict stands beside it:",
+        "*Confirmed with the authors' measure*: by the measure of the authors' program, which "
+        "differs from that of the paper's text. *Inconclusive*: the figures do not contradict "
+        "the paper, but are too few to confirm it; the study's page gives the number that "
+        "would suffice. Every other verdict has a reason:",
         "",
         *(f"- *{reason}*: {words}." for reason, words in REASONS.items()),
         "",

@@ -226,7 +226,7 @@ def make_compressed_scores(
 
 
 def make_disc_and_ring(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
-    """Positives (36 %) in a disc, negatives on a ring around it: no linear score can order them.
+    """Positives (36%) in a disc, negatives on a ring around it: no linear score can order them.
 
     The paper describes its data by a figure and prints no recipe; the share makes the accuracy of a
     linear SVM that of its Table I.

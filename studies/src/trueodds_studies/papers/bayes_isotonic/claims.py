@@ -143,9 +143,7 @@ def _infinite(found: Findings) -> list[Claim]:
     for method, note in notes.items():
         shares = [(found.folds("impossible", n)[method].dropna() > 0).mean() for n in SIZES]
         often = float(np.mean(shares)) > OFTEN
-        words = ", ".join(
-            f"{n} instances {share:.0%}" for n, share in zip(SIZES, shares, strict=True)
-        )
+        words = ", ".join(f"{n} rows {share:.0%}" for n, share in zip(SIZES, shares, strict=True))
         judged.append(
             claim_of(
                 f"infinite-{method}",
@@ -296,7 +294,7 @@ def _majority(found: Findings, program: bool) -> Claim:
         (loss, n): Share.of([found.won(loss, n, program=program)]) for loss in LOSSES for n in SIZES
     }
     words = "; ".join(
-        f"{LOSSES[loss]}, {n}: {share} (paper {TABLE_2[loss][str(n)]} %)"
+        f"{LOSSES[loss]}, {n}: {share} (paper {TABLE_2[loss][str(n)]}%)"
         for (loss, n), share in shares.items()
     )
     printed = [(share, 0.5, TABLE_2[loss][str(n)] / 100) for (loss, n), share in shares.items()]
@@ -319,7 +317,7 @@ def _flags(found: Findings) -> Claim:
         "flags",
         good,
         ", ".join(f"{n}: {share:.0%} of fits" for n, share in shares.items())
-        + f" (paper at 3000: {FLAGGED} % of cases)",
+        + f" (paper at 3000: {FLAGGED}% of cases)",
         None if good else "data",
     )
 
@@ -334,9 +332,9 @@ def _unflagged(found: Findings, program: bool) -> Claim:
         words.append(
             f"{name}: {all_cases} → "
             + ", ".join(f"{share} without flagged {kind}" for kind, share in kept.items())
-            + f" (paper {TABLE_2[loss]['3000']} → {TABLE_2[loss]['3000 LH']} %)"
+            + f" (paper {TABLE_2[loss]['3000']} → {TABLE_2[loss]['3000 LH']}%)"
         )
-    n_flagged = f"{found.flagged().mean():.0%} of fits flagged (paper {FLAGGED} %)"
+    n_flagged = f"{found.flagged().mean():.0%} of fits flagged (paper {FLAGGED}%)"
     good = bool(rises) and all(rises)
     verdict: Any = None if not rises or not found.flagged().any() else good
     return claim_of(
@@ -393,9 +391,9 @@ def _accurate_models(found: Findings) -> Claim:
     return claim_of(
         "accurate",
         good,
-        "with 100 instances Bayes-Iso has a higher log-loss than one of the two, is less sure than "
-        "it is right (mean of max(p, 1 − p) below the share of right forecasts), and less sure "
-        f"than both, on {int(cases[sharp].sum())} of {int(sharp.sum())} pairs with an accuracy of "
+        "with 100 rows Bayes-Iso has a higher log-loss than one of the two, is underconfident "
+        "(mean of max(p, 1 − p) below its accuracy), and less confident than both, on "
+        f"{int(cases[sharp].sum())} of {int(sharp.sum())} pairs with an accuracy of "
         f"at least {ACCURATE:.0%}"
         + (f" (such as {examples})" if examples else "")
         + f", and on {int(cases[~sharp].sum())} of {int((~sharp).sum())} others",

@@ -50,7 +50,7 @@ def figure_1() -> Figure:
     axes[0].set_ylabel("probability")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
                   frameon=False)  # fmt: skip
-    title = "Figure 1 again: maps with and without Platt's correction (100 synthetic instances)"
+    title = "Figure 1 again: maps with and without Platt's correction (100 synthetic rows)"
     return Figure.of("figure-1", title, figure)
 
 
@@ -64,7 +64,7 @@ def figure_2(found: Findings) -> Figure:
             ax.bar(np.arange(3) + 0.4 * i, shares, 0.38, label=words, color=f"C{i}")
         ax.set_xticks(np.arange(3) + 0.2, [str(n) for n in SIZES])
         ax.axhline(50, color="black", lw=0.8, ls=":")
-        ax.set(title=method, xlabel="instances", ylim=(0, 100))
+        ax.set(title=method, xlabel="rows", ylim=(0, 100))
     axes[0].set_ylabel("improved pairs, %")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2,
                   frameon=False)  # fmt: skip
@@ -82,7 +82,7 @@ def figure_3(found: Findings, ranking: Ranking) -> Figure:
         for kind, color in COLORS.items():
             ax.barh(shares.index, shares[kind], left=left, color=color, label=kind)
             left += shares[kind].to_numpy()
-        ax.set(title=f"{n} instances", xlabel="pairs, %", xlim=(0, 100))
+        ax.set(title=f"{n} rows", xlabel="pairs, %", xlim=(0, 100))
     axes[0].invert_yaxis()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
                   frameon=False)  # fmt: skip
@@ -144,7 +144,7 @@ def figure_6(runs: Any) -> Figure:
         for bound in ("lower", "upper"):
             ax.plot(line["score"], line[bound], color="C2")
         ax.plot(*true_map(), color="C3", ls="--")
-        ax.set(title=f"{int(n)} instances", xlabel="score", xlim=(0, 1), ylim=(0, 1))
+        ax.set(title=f"{int(n)} rows", xlabel="score", xlim=(0, 1), ylim=(0, 1))
     axes[0].set_ylabel("probability")
     title = (
         f"Figure 6 again: {runs['run'].nunique()} runs of Bayes-Iso on the same data (blue), its "
@@ -157,7 +157,7 @@ def figure_7(found: Findings) -> list[Figure]:
     """One figure for each loss."""
     figures = []
     for loss, words in LOSSES.items():
-        panels = {f"{words}, {n} instances": found.panel(loss, n) for n in SIZES}
+        panels = {f"{words}, {n} rows": found.panel(loss, n) for n in SIZES}
         name = f"figure-7-{loss.replace('_', '-')}"
         title = f"Figure 7 again: {words}, critical differences"
         figures.append(critical_difference_figure(name, title, panels))

@@ -43,9 +43,9 @@ PROGRAM = {name: f"{name}-program" for name in ("enir-platt", "beta", "beta-plat
 """What stands for a method in the authors' program."""
 KINDS = ("over-over", "over-under", "under-under")
 CHANCE = 1.96
-"""Standard errors that chance exceeds in 5 % of studies."""
+"""Standard errors that chance exceeds in 5% of studies."""
 POWER = CHANCE + 0.84
-"""Standard errors at which 80 % of studies see a difference."""
+"""Standard errors at which 80% of studies see a difference."""
 MANY = 10_000
 Ranking = Literal["", "_by_map"]
 """Ends of the ranking by the model's scores, as in the paper's text, or by the map's."""
@@ -78,7 +78,7 @@ class Gap:
 
     @property
     def needed(self) -> int:
-        """Samples with which a difference as large as this one would be seen in 80 %."""
+        """Samples with which a difference as large as this one would be seen in 80%."""
         return math.ceil(self.n * (POWER * self.error / self.mean) ** 2) if self.mean else 10**9
 
     def __str__(self) -> str:
@@ -116,14 +116,14 @@ class Share:
         return 0 if abs(gap) <= CHANCE * self.error else int(math.copysign(1, gap))
 
     def sets_to_tell(self, paper: float, limit: float) -> int:
-        """Sets with which the paper's share would be told from the limit in 80 % of studies."""
+        """Sets with which the paper's share would be told from the limit in 80% of studies."""
         if not math.isfinite(self.error) or paper == limit:
             return 10**9
         return math.ceil(self.n_sets * (POWER * self.error / (paper - limit)) ** 2)
 
     def __str__(self) -> str:
         spread = f" ± {100 * self.error:.0f}" if math.isfinite(self.error) else ""
-        return f"{100 * self.mean:.0f}{spread} %"
+        return f"{100 * self.mean:.0f}{spread}%"
 
 
 class Findings:

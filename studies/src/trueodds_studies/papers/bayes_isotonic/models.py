@@ -22,18 +22,18 @@ __all__ = ["DEFAULTS", "MODELS", "RealAdaBoost", "held_out_scores"]
 MODELS = ("DT", "NB", "SVM", "RF", "LR", "KNN", "ADA", "BAG-DT", "ANN")
 
 DEFAULTS = (
-    "DT: Gini, leaves of at least 10 rows, as the paper says; NB: Gaussian; SVM: radial kernel, "
-    'C = 1, `gamma="auto"` (1 over the number of attributes); RF: 10 trees; LR: liblinear, C = 1; '
-    "KNN: 5 neighbors; ADA: 50 stumps, SAMME.R; BAG-DT: 10 trees; ANN: one layer of 100 units, "
+    "DT: Gini, leaves of at least 10 rows, as in the paper. NB: Gaussian. SVM: radial kernel, "
+    'C = 1, `gamma="auto"` (1 over the number of features). RF: 10 trees. LR: liblinear, C = 1. '
+    "KNN: 5 neighbors. ADA: 50 stumps, SAMME.R. BAG-DT: 10 trees. ANN: one layer of 100 units, "
     "Adam, at most 200 epochs"
 )
-"""What scikit-learn 0.20 and 0.21 took, for the page."""
+"""The defaults of scikit-learn 0.20 and 0.21, for the page."""
 
 
 class RealAdaBoost:
     """Boosted stumps that vote with probabilities: SAMME.R, scikit-learn's default until 1.4.
 
-    Each stump gives p(x); its vote is ½·ln(p/(1 − p)), and rows are weighted by exp(−y·vote).
+    Each stump gives p(x); its vote is 0.5·ln(p/(1 − p)), and rows are weighted by exp(−y·vote).
     The model's log-odds are the mean of the stumps' log-odds, as scikit-learn took them.
 
     Parameters

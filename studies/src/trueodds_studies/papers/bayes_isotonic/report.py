@@ -70,12 +70,12 @@ def report(results: Results) -> ReportContent:
 
 
 _ENDS = (
-    "Both follow the paper's definition: a method is over-confident at an end if the mean of its "
-    "probabilities there, over all folds, is nearer to 0 (1) than the share of positives; "
-    "otherwise it is under-confident. The text ranks test rows by the model's score. The authors' "
-    "program sorts them by the calibrated probability, of which isotonic calibration gives the "
-    "same to many rows: the 2.5 % are then any rows of the last step, not its outermost. Rows that "
-    "are tied for the last places share them here."
+    "Both follow the paper's definition. A method is overconfident at an end if the mean of "
+    "its probabilities there, over all folds, is closer to 0 (1) than the share of positives; "
+    "otherwise it is underconfident. The text ranks test rows by the model's score. The "
+    "authors' program sorts them by the calibrated probability, which isotonic calibration "
+    "makes equal for many rows. The 2.5% are then arbitrary rows of the last step. Here, tied "
+    "rows share the last places."
 )
 _DIFFERENCES = (
     "The authors' program for the experiments on real data is public "
@@ -93,7 +93,7 @@ _DIFFERENCES = (
     "are given their mean label; this is not imitated.)\n\n"
     "**Ends of the ranking** (figure 3): see above.\n\n"
     "**Rows.** Folds and samples are not stratified in the program nor here. In the program some "
-    "1.4 % of the 100 or 1000 calibration rows may be among the model's training rows, because "
+    "1.4% of the 100 or 1000 calibration rows may be among the model's training rows, because "
     "only the 3000 are kept apart from these; here none is."
 )
 
@@ -101,42 +101,46 @@ _DIFFERENCES = (
 def summary(found: Findings) -> str:
     """What was run, and how it was judged."""
     text = (
-        f"Synthetic scores: {found.n_replicates} samples of each size (the paper: 10), 10⁵ test "
-        "rows each; exactly half of the rows are positive. `bayes-iso` is the authors' sampler "
-        "with 10,000 maps within the limits of their program; `chains`, the library's default, "
-        "samples the posterior without limits and is shown beside it, never in its place."
+        f"Synthetic scores: {found.n_replicates} samples of each size (the paper: 10), 100,000 "
+        "test rows each; exactly half of the rows are positive. `bayes-iso` is the authors' "
+        "sampler with 10,000 maps within the limits of their program. `chains`, the library's "
+        "default, samples the posterior without limits; it is shown as well and decides no "
+        "verdict."
     )
     if found.real is None:
-        return text + "\n\nNone of the real sets is at hand."
+        return text + "\n\nNone of the real sets is available."
     used = list(found.real["set"].unique())
     models = list(found.real["model"].unique())
     missing = [name for name, ours in SETS.items() if ours not in used]
     lacking = ", ".join(missing) or "none"
     return text + (
-        f"\n\nReal scores (with `TRUEODDS_DATA` naming the folder of data): {len(used)} of the "
-        f"paper's 17 sets with {len(models)} of its nine models ({', '.join(models)}), "
-        f"{found.n_pairs} pairs of a set and a model (the paper: 153), {found.n_folds('iso')} of "
-        "the 25 combinations of outer and inner folds; `bayes-iso` on "
-        f"{found.n_folds('bayes-iso')} of them, `chains` on {found.n_folds('chains')}, "
-        f"`bayes-iso-text` on {found.n_folds('bayes-iso-text')}. Losses are averaged over the "
-        "folds of a pair, those that all compared methods have, before pairs are counted or "
-        f"ranked, as in the paper. Not used (not at hand or not in the profile): {lacking}. "
-        "Substitutes: `SEA50-regenerated` has other rows of the same generator; of "
-        "`creditcard-casecontrol` (all frauds, 8 % of the legitimate rows) as many frauds are "
-        f"taken as a random 20,000 rows of the full set have. {_constant(found)}"
-        "\n\nThe base models have the defaults of scikit-learn 0.20 and 0.21, the versions of the "
-        f"paper's time. {DEFAULTS}. Attributes are not standardized, as in the authors' program. "
-        "From there too: margins of the SVM become scores by the logistic function; log-loss keeps "
-        "probabilities 1e-15 away from 0 and 1."
-        "\n\n**Verdicts.** A share of cases has a standard error from the spread between the "
-        f"{len(used)} sets, because pairs with the same set are not independent (the paper's "
-        "Friedman tests take them as such, and so do ours in figure 7). *Inconclusive*: the "
-        "figures do not show the claim, but do not contradict it by more than 1.96 standard "
-        "errors; how many sets or samples it would take stands beside it. *Confirmed with the "
-        "authors' measure*: as their program computes it, where that differs from the text (last "
-        "section). Reasons: *data*, too few or other sets; *measure*, what is counted; *solver*, "
-        "another variant of a method; *criterion*, our rule for a claim in words; *refuted*, the "
-        "opposite is significant here."
+        f"\n\n**Real scores** (`TRUEODDS_DATA` names the folder of data). {len(used)} of the "
+        f"paper's 17 sets are used with {len(models)} of its nine models ({', '.join(models)}). "
+        f"This gives {found.n_pairs} pairs of a set and a model (the paper: 153) and "
+        f"{found.n_folds('iso')} of the 25 combinations of outer and inner folds. Slower methods "
+        f"use fewer of them: `bayes-iso` {found.n_folds('bayes-iso')}, `chains` "
+        f"{found.n_folds('chains')}, `bayes-iso-text` {found.n_folds('bayes-iso-text')}. As in the "
+        "paper, losses are averaged over the folds of a pair before pairs are counted or ranked; "
+        "only folds that all compared methods have are used. Not used (not available or not in "
+        "the profile): "
+        f"{lacking}. "
+        "Substitutes: `SEA50-regenerated` has other rows of the same generator. "
+        "`creditcard-casecontrol` contains all frauds and 8% of the legitimate rows; as many "
+        f"frauds are drawn as 20,000 random rows of the full set would have. {_constant(found)}"
+        "\n\nThe base models have the defaults of scikit-learn 0.20 and 0.21, which were "
+        f"current when the paper was written. {DEFAULTS}. As in the authors' program, features "
+        "are not standardized, the logistic function turns decision values of the SVM into "
+        "scores, and log-loss clips probabilities at 1e-15."
+        "\n\n**Verdicts.** The standard error of a share of cases comes from the spread "
+        "between the "
+        f"{len(used)} sets, because pairs with the same set are not independent. The paper's "
+        "Friedman tests treat them as independent, and so do ours in figure 7. *Inconclusive*: "
+        "the figures neither show the claim nor contradict it by more than 1.96 standard "
+        "errors; the needed number of sets or samples is given. *Confirmed with the authors' "
+        "measure*: their program computes something else than the text describes (last "
+        "section). Reasons: *data*, too few or other sets; *measure*, what is counted; "
+        "*solver*, another variant of a method; *criterion*, our rule for verbal claims; "
+        "*refuted*, the opposite is significant."
     )
 
 
@@ -145,13 +149,11 @@ def _constant(found: Findings) -> str:
     rows = found.real[(found.real["method"] == "iso") & (found.real["constant"] > 0)]
     if rows.empty:
         return ""
-    places = ", ".join(
-        f"{name} with {model}, {count}"
-        for (name, model), count in rows.groupby(["set", "model"], sort=False).size().items()
-    )
+    counts = rows.groupby(["set", "model"], sort=False).size()
+    name, model = counts.idxmax()
     return (
-        f"Left out, as in the authors' program, are {len(rows)} samples whose scores are all equal "
-        f"({places})."
+        f"As in the authors' program, the {len(rows)} samples whose scores are all equal are left "
+        f"out, most often {name} with {model} ({counts.max()})."
     )
 
 
@@ -185,7 +187,7 @@ def _correction_table(found: Findings) -> Table:
             whole = Share.of([found.improved(method, loss, n) for n in SIZES])
             single = Share.of([_single_folds(found, method, loss, n) for n in SIZES])
             rows.append([method, words, *map(str, shares), str(whole), str(single)])
-    heads = ["method", "loss", *(f"{n} instances" for n in SIZES), "all", "single folds"]
+    heads = ["method", "loss", *(f"{n} rows" for n in SIZES), "all", "single folds"]
     note = (
         f"Pairs of which Platt's correction lowers the loss, after averaging over "
         f"{found.n_folds('iso')} folds, ± the standard error from the spread between sets. The "
@@ -209,7 +211,7 @@ def _table_2(found: Findings) -> list[Table]:
             shares += [Share.of([won]) for won in kept if len(won)]
             cells = [*map(str, shares), *[""] * (5 - len(shares))]
             rows.append([words, f"as in {reading}", *cells])
-        printed = [f"{TABLE_2[loss][c]} %" for c in ("100", "1000", "3000", "3000 LH", "3000 LH")]
+        printed = [f"{TABLE_2[loss][c]}%" for c in ("100", "1000", "3000", "3000 LH", "3000 LH")]
         rows.append([words, "printed", *printed])
     flagged = found.flagged()
     by_pair = flagged.groupby(level=["set", "model"]).mean()
@@ -217,7 +219,7 @@ def _table_2(found: Findings) -> list[Table]:
         "Pairs where Bayes-Iso is better than both Iso-Platt and ENIR-Platt, the latter in two "
         f"readings; {found.n_folds('bayes-iso')} folds. 3000 LH leaves out cases in which one "
         f"sampled map outweighs all others together: {flagged.mean():.0%} of fits here (the paper: "
-        f"{FLAGGED} % of cases). Read as pairs, those flagged in at least half of their folds "
+        f"{FLAGGED}% of cases). Read as pairs, those flagged in at least half of their folds "
         f"({(by_pair >= 0.5).mean():.0%}) are left out; read as folds, flagged folds are."
     )
     heads = ["loss", "ENIR-Platt", *map(str, SIZES), "3000 LH, pairs", "3000 LH, folds"]
@@ -279,11 +281,11 @@ def _limits(found: Findings) -> Table:
             shares = [float(found.flagged(n, method).mean()) for method in methods]
             cells = [f"{share:.0%}" for share in shares]
             nearer = READINGS[int(abs(shares[1] - FLAGGED / 100) < abs(shares[0] - FLAGGED / 100))]
-            last = [f"{FLAGGED} %", f"{nearer} (nearer)"] if n == SIZES[-1] else ["", ""]
+            last = [f"{FLAGGED}%", f"{nearer} (nearer)"] if n == SIZES[-1] else ["", ""]
             rows.append([f"real sets, {n}: fits with one dominant map", *cells, *last])
     note = (
-        "Bayes-Iso within the program's limits and within the text's, beside what the paper "
-        "prints. In brackets: how many standard errors of a mean of ten samples the printed "
-        "figure is away; one that is at most 1.96 away explains it."
+        "Bayes-Iso within the program's limits and within the text's, compared with the "
+        "paper's figures. In brackets: the distance from the printed figure in standard errors "
+        "of a mean of ten samples. Limits with a distance of at most 1.96 explain it."
     )
     return Table("Two kinds of limits", ["", *methods, "paper", "explained by"], rows, note=note)

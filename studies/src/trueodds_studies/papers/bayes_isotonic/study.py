@@ -245,7 +245,7 @@ def _model_scores(name: str, model: str, outer: int, inner: int) -> Arrays:
 
 
 def _end_excess(key: Floats, y: Any, p: Floats) -> float:
-    """Mean label less mean probability of the 2.5 % of rows with the lowest key.
+    """Mean label less mean probability of the 2.5% of rows with the lowest key.
 
     Rows that are tied for the last places share them.
     """
@@ -304,7 +304,7 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
 
 
 def cost(task: Task) -> float:
-    """The authors' sampler takes time in proportion to the instances; chains hardly."""
+    """The authors' sampler takes time in proportion to the rows; chains hardly."""
     size = float(task["size"] if "size" in task.options else task["n"])
     costs = {"bayes-iso": 0.01 + 3e-4 * size, "chains": 0.2}
     costs["bayes-iso-text"] = costs["bayes-iso"]

@@ -83,7 +83,7 @@ def _judged(found: Findings, claim: Claim, comparisons: Iterable[Comparison]) ->
         needed = max(gap.needed for gap in unclear.values())
         words = (
             f"{claim.evidence}. Not more than chance: {_listed(unclear)}; {in_words(needed)} "
-            "samples would show differences of this size in 80 % of studies"
+            "samples would show differences of this size in 80% of studies"
         )
         return replace(claim, verdict="inconclusive", evidence=words, reason="data")
     return claim
@@ -113,7 +113,7 @@ def _bayes_first(found: Findings) -> Claim:
         "section 5.1, Table 1",
         True,
         f"{_orders(found, PRINTED)}. Of draws of ten of our {found.n_replicates} samples, "
-        f"{share:.0f} % have Bayes-Iso first in all four columns, as in Table 1",
+        f"{share:.0f}% have Bayes-Iso first in all four columns, as in Table 1",
     )
     return _judged(found, claim, rivals)
 
@@ -125,10 +125,10 @@ def _beta_second(found: Findings) -> Claim:
     first = [(loss, 100, "bayes-iso", "beta(-platt)") for loss in LOSSES]
     share = 100 * _share_of_tens(found, "beta(-platt)", 1, (100,))
     claim = Claim(
-        "Beta calibration is second with 100 instances.",
+        "Beta calibration is second with 100 rows.",
         "section 5.1, Table 1",
         True,
-        f"{_orders(found, (100,))}. It is second by both losses in {share:.0f} % of draws of ten "
+        f"{_orders(found, (100,))}. It is second by both losses in {share:.0f}% of draws of ten "
         "of our samples",
     )
     return _judged(found, claim, [*better, *first])
@@ -152,7 +152,7 @@ def _dominance(found: Findings) -> Claim:
         (loss, 3000, first, second) for loss in LOSSES for first in free for second in PARAMETRIC
     ]
     claim = Claim(
-        "With 3000 instances non-parametric methods dominate parametric ones.",
+        "With 3000 rows non-parametric methods dominate parametric ones.",
         "section 5.1, Table 1",
         True,
         _orders(found, (3000,)),
@@ -184,7 +184,7 @@ def _same_ranks(found: Findings) -> Claim:
         )
         words = f"{words}. {pairs}"
     return Claim(
-        "With 1000 instances the methods rank as with 3000.",
+        "With 1000 rows the methods rank as with 3000.",
         "section 5.1",
         False if real else "inconclusive" if swapped else True,
         words,
@@ -211,7 +211,7 @@ def _learned_maps(found: Findings) -> Claim:
     parametric, free = ("beta", "log-platt"), ("bayes-iso", "enir-platt", "iso-platt")
     good = min(bias[m] for m in parametric) > 2 * max(bias[m] for m in free)
     return Claim(
-        "With 1000 instances parametric methods clearly cannot learn the true map, non-parametric "
+        "With 1000 rows parametric methods clearly cannot learn the true map, non-parametric "
         "ones can.",
         "section 5.1, figure 5",
         good,
@@ -233,7 +233,7 @@ def _run_claims(found: Findings) -> list[Claim]:
             "Runs on the same data differ very little.",
             "section 5.1, figure 6",
             small,
-            f"mean standard deviation between runs by instances: {words}; judged: below 0.02",
+            f"mean standard deviation between runs by rows: {words}; judged: below 0.02",
             None if small else "criterion",
         ),
         Claim(

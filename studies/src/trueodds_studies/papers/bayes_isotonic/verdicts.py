@@ -14,9 +14,9 @@ __all__ = ["READINGS", "TEXTS", "above", "by_both", "by_set_of", "claim_of", "ju
 
 READINGS = ("Methods as in the text", "As in the authors' program")
 TEXTS = {
-    "iso": ("Platt's correction improves isotonic calibration in more than 90 % of cases.",
+    "iso": ("Platt's correction improves isotonic calibration in more than 90% of cases.",
             "abstract, section 3, figure 2"),
-    "enir": ("Platt's correction improves ENIR in more than 90 % of cases.",
+    "enir": ("Platt's correction improves ENIR in more than 90% of cases.",
              "abstract, section 3, figure 2"),
     "log": ("Platt's correction is of benefit to logistic calibration.", "section 3, figure 2"),
     "beta": ("For beta calibration the correction is useful for log-loss only; by Brier score it "
@@ -32,16 +32,16 @@ TEXTS = {
               "section 3, figure 3"),
     "majority": ("Bayes-Iso is the best non-parametric method in the majority of cases at every "
                  "size.", "section 5.3, Table 2"),
-    "falls": ("In particular with few instances: its share falls with the size.",
+    "falls": ("In particular with few rows: its share falls with the size.",
               "section 5.3, Table 2"),
-    "flags": ("With more instances one sampled map more often outweighs all others.",
+    "flags": ("With more rows one sampled map more often outweighs all others.",
               "section 5.3"),
     "unflagged": ("Without flagged cases its share at 3000 is higher.", "section 5.3, Table 2"),
     "tied": ("Bayes-Iso is best or tied with the best for all sizes and losses.",
              "abstract, section 5.3, figure 7"),
-    "parametric": ("Parametric methods are better with few instances, non-parametric ones with "
-                   "many.", "section 5.3, figure 7"),
-    "accurate": ("There are cases with few instances and a very accurate model in which Bayes-Iso "
+    "parametric": ("Parametric methods are better with few rows, non-parametric ones with many.",
+                   "section 5.3, figure 7"),
+    "accurate": ("There are cases with few rows and a very accurate model in which Bayes-Iso "
                  "is too under-confident compared with ENIR-Platt and Iso-Platt.", "section 5.3"),
 }  # fmt: skip
 """The claims, and where they are in the paper."""
@@ -78,7 +78,7 @@ def above(claim: Claim, shares: Sequence[tuple[Share, float, float | None]]) -> 
     share, limit, paper = max(below, key=lambda item: _sets_to_tell(*item))
     expected = share.mean if paper is None else paper
     words = (
-        f"{claim.evidence}; to tell {expected:.0%} from {limit:.0%} in 80 % of studies takes "
+        f"{claim.evidence}; to tell {expected:.0%} from {limit:.0%} in 80% of studies takes "
         f"{in_words(_sets_to_tell(share, limit, paper))} such sets"
     )
     return replace(claim, verdict="inconclusive", evidence=words, reason="data")
@@ -106,6 +106,6 @@ def judged_leads(claim: Claim, leads: Sequence[Gap], reason: Any) -> Claim:
     needed = max((gap.needed for gap in finite if gap.mean <= 0), default=10**9)
     words = (
         f"{claim.evidence}; {in_words(needed)} such sets would tell a difference of this size in "
-        "80 % of studies"
+        "80% of studies"
     )
     return replace(claim, verdict="inconclusive", evidence=words, reason=reason)

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 LOSSES = {"log_loss": "log-loss", "brier_score": "Brier score"}
-MAIN, VARIANTS = list(COLUMNS), {"beta": "abm", "beta-am": "a = b", "beta-ab": "m = ½"}
+MAIN, VARIANTS = list(COLUMNS), {"beta": "abm", "beta-am": "a = b", "beta-ab": "m = 0.5"}
 CLOSE = 0.03
 BY_SOLVER = ("naive Bayes by", "Ada-O by", "Table 2", "The order of the ranks", "and Ada-O.")
 """Words of claims that are not about Ada-S."""
@@ -209,7 +209,7 @@ def _variants(tables: Tables) -> Claim:
         "worse than the best, in all settings.",
         "section 4, figures 6 and 7",
         not beaten,
-        "; ".join(beaten) or "ranks of abm / a = b / m = ½: " + "; ".join(listed),
+        "; ".join(beaten) or "ranks of abm / a = b / m = 0.5: " + "; ".join(listed),
         "refuted" if beaten else None,
     )
 
@@ -333,7 +333,7 @@ def table_2_claims(ours: Any, noise: Any) -> list[Claim]:
         evidence += (
             f". {a.capitalize()} and {b} differ by {abs(ranks[a] - ranks[b]):.3f}, in the paper by "
             f"{lead:.2f}; both are ties within the critical difference of {critical:.2f}, and "
-            f"{sets:,} sets would be needed to see a difference of {lead:.2f} in 80 % of studies"
+            f"{sets:,} sets would be needed to see a difference of {lead:.2f} in 80% of studies"
         )
     return [
         Claim(
@@ -358,7 +358,7 @@ def _cells(ours: Any, noise: Any) -> Claim:
     chance = int((far <= 2 * noise.loc[common, MAIN].stack().reindex(far.index)).sum())
     share = float(close.to_numpy().mean())
     return Claim(
-        f"Table 2 cell by cell: within {CLOSE} on at least 75 % of the cells.",
+        f"Table 2 cell by cell: within {CLOSE} on at least 75% of the cells.",
         "Table 2",
         share >= 0.75,
         f"{int(close.to_numpy().sum())} of {close.size} cells ({share:.0%}): {by_method}. Largest "
@@ -409,7 +409,7 @@ def _base_models(results: Results, tables: Tables) -> list[Claim]:
     return [
         Claim(
             "Ada-O, like naive Bayes, pushes probabilities to the extremes; Ada-S pulls them "
-            "towards ½.",
+            "towards 0.5.",
             "section 4",
             min(excess["ada-o"], excess["naive-bayes"])
             > 0
@@ -535,7 +535,8 @@ def _section_3_2(results: Results) -> list[Claim]:
             "Logistic calibration uncalibrates calibrated scores; beta keeps them.",
             "section 3.2",
             keeps,
-            f"log-loss beyond the truth's: {means}; beta is nearer in {ahead} of {len(same)} "
+            f"log-loss above that of the true probabilities: {means}; beta is nearer in {ahead} "
+            f"of {len(same)} "
             f"samples, Wilcoxon p = {p:.2g}",
             None if keeps is True else "data" if keeps else "refuted",
         ),
@@ -599,11 +600,11 @@ def _small(results: Results, tables: Tables) -> list[Claim]:
 
 
 def _sets_needed(p: float, median: float, n_sets: int) -> str:
-    """How many such sets would show a difference like this one in 80 % of studies."""
+    """How many such sets would show a difference like this one in 80% of studies."""
     if p <= 0.05 or median <= 0 or p >= 0.99:
         return ""
     needed = n_sets * ((1.96 + 0.8416) / float(norm.isf(p / 2))) ** 2
-    return f" ({needed:,.0f} such sets would show it in 80 % of studies)"
+    return f" ({needed:,.0f} such sets would show it in 80% of studies)"
 
 
 def size_gaps(results: Results, loss: str) -> Any:

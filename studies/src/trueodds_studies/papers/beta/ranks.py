@@ -16,7 +16,7 @@ Tables = dict[tuple[str, str], Any]
 MODEL_NAMES = {"naive-bayes": "naive Bayes", "ada-o": "Ada-O", "ada-s": "Ada-S"}
 ALPHA = 0.05
 POWER = 0.8416
-"""Standard errors beyond the threshold at which 80 % of studies find a difference."""
+"""Standard errors beyond the threshold at which 80% of studies find a difference."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Duel:
 
     @property
     def needed(self) -> int | None:
-        """Sets on which a lead as large as this one would be significant in 80 % of studies."""
+        """Sets on which a lead as large as this one would be significant in 80% of studies."""
         if self.lead <= 0:
             return None
         error = math.sqrt(self.n_methods * (self.n_methods + 1) / (6 * self.n_sets))
@@ -61,7 +61,7 @@ class Duel:
         """What it would take to tell the two apart."""
         if self.needed is None:
             return f"they tie within the critical difference of {self.critical:.2f}"
-        return f"{self.needed:,} such sets would show it in 80 % of studies"
+        return f"{self.needed:,} such sets would show it in 80% of studies"
 
 
 def duel(table: Any, measure: str, first: str, second: str) -> Duel:

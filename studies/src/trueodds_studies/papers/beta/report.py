@@ -124,38 +124,41 @@ def _summary(results: Results, table: Any) -> str:
     copies = [words for name, words in OTHER_COPIES.items() if name in table.index]
     text = (
         f"{len(table)} of the paper's 41 data sets, {repeats} × 5-fold cross-validation (the "
-        "paper: 10 × 5), three inner folds, three base models (Gaussian naive Bayes, and 200 "
-        "boosted stumps with the probabilities of the original AdaBoost, Ada-O, and of "
-        "scikit-learn's, Ada-S), six methods."
+        "paper: 10 × 5), three inner folds, three base models, six methods. The base models "
+        "are Gaussian naive Bayes and 200 boosted stumps with the probabilities of the "
+        "original AdaBoost (Ada-O) and of scikit-learn's (Ada-S)."
     )
     if missing:
-        text += f" Missing, because no copy is at hand: {', '.join(f'`{m}`' for m in missing)}."
+        text += f" Missing, because no copy is available: {', '.join(f'`{m}`' for m in missing)}."
     if len(absent) > len(missing):
         text += f" {len(absent) - len(missing)} larger sets are left out of this profile."
     if copies:
-        text += f" Other copies than the paper's: {'; '.join(copies)}."
+        text += f" Copies that differ from the paper's: {'; '.join(copies)}."
     return text + (
-        "\n\nThe authors' published program decides what the paper leaves open: attributes are "
-        "standardized, outer folds are stratified by the original classes, the uncalibrated are "
-        "averages of the three inner models too, log-loss keeps probabilities 1e-16 away from 0 "
-        "and 1, and logistic calibration works on the raw scores. Beta calibration gets scores "
-        "2.2e-16 away from 0 and 1. On separable calibration folds maximum likelihood has no "
-        "optimum; labels smoothed by 1e-10 stand for the program's penalty of 1e-11."
-        "\n\n**Two readings.** The paper's text and the program that made its figures differ in "
-        "two things, and both are run. *Ada-S*: the text speaks of SAMME; the program ran "
-        "scikit-learn's default of 2016, SAMME.R. *Solver*: the text speaks of maximum likelihood; "
-        "the program used liblinear with a tolerance of 1e-4, which may stop early. A claim is "
-        "judged by the text (SAMME, the likelihood maximised to the last digit), and if that does "
-        "not confirm it by the program, whose figures stand beside ours: *confirmed with the "
-        "authors' measure* then means with their learner or solver, as the reason says. The "
+        "\n\nDetails that the paper leaves open follow the authors' published program. "
+        "Features are standardized, and outer folds are stratified by the original classes. "
+        "Uncalibrated scores are averages of the three inner models too. Log-loss clips "
+        "probabilities at 1e-16, logistic calibration uses the raw scores, and beta "
+        "calibration clips scores at 2.2e-16. On separable calibration folds maximum "
+        "likelihood has no optimum; labels smoothed by 1e-10 replace the program's penalty of "
+        "1e-11."
+        "\n\n**Two readings.** The paper's text and the program that made its figures differ "
+        "in two things, and both are run. *Ada-S*: the text describes SAMME; the program ran "
+        "scikit-learn's default of 2016, SAMME.R. *Solver*: the text describes maximum "
+        "likelihood; the program used liblinear with a tolerance of 1e-4, which may stop "
+        "early. A claim is judged by the text (SAMME, full maximum likelihood). If that does "
+        "not confirm it, it is judged by the program, whose figures are shown too. *Confirmed "
+        "with the authors' measure* then means with their learner or solver; the reason names "
+        "which. The "
         "authors' own numbers for all tables and diagrams are those of their repository "
         "(`github.com/REFRAME/betacal`), whose Friedman tests have the p-values of the captions."
         "\n\nMethods are compared as in the paper: average ranks over the sets, Friedman's test, "
-        "then Nemenyi's, whose p-values are shown unless another test is named. *Inconclusive*: "
-        "the ranks tie within the critical difference where the claim is of a difference; beside "
-        "it stands with how many sets like these it would be found in 80 % of studies. Reasons: "
-        "*data*, too few sets; *learner* and *solver*, see above; *criterion*, our rule for a "
-        "claim in words; *refuted*, the opposite is significant here."
+        "then Nemenyi's, whose p-values are shown unless another test is named. "
+        "*Inconclusive*: the claim is about a difference, and the ranks differ by less than "
+        "the critical difference; the number of sets that would show it in 80% of studies is "
+        "given. Reasons: "
+        "*data*, too few sets; *learner* and *solver*, see above; *criterion*, our rule for "
+        "verbal claims; *refuted*, the opposite is significant."
     )
 
 
@@ -202,9 +205,9 @@ def _separable_folds(results: Results, ours: Any) -> Table:
         digits=2,
         note=(
             "Where a calibration fold is separable, maximum likelihood has no optimum. The "
-            "authors' program then gives nearly 0 and 1, which the smoothing by 1e-10 imitates; "
-            "the library by itself uses Platt's targets, which are safer and differ on the easiest "
-            "sets. Ada-O, log-loss."
+            "authors' program then gives nearly 0 and 1, which the smoothing by 1e-10 "
+            "imitates. By default the library uses Platt's targets, which are safer and differ "
+            "on the easiest sets. Ada-O, log-loss."
         ),
     )
 
@@ -226,12 +229,12 @@ def _two_readings(text: Tables, program: Tables) -> str:
             f"{cells[0]:.2f} with SAMME.R and {cells[1]:.2f} with SAMME."
         )
     return (
-        "Which of the two explains the authors' numbers? The table counts cells (sets × six "
-        "methods) that come out within 0.03 of theirs by log-loss, 0.01 by Brier score and by "
-        "accuracy. It is the learner: with SAMME.R in place of SAMME their Ada-S comes out."
-        f"{tic_tac} The solver matters little: by log-loss it moves the mean over the sets by at "
-        f"most {max(means):.4f} and a single cell by up to {moved[largest]:.3f} ({largest}), "
-        "mostly where a calibration fold is separable or nearly so."
+        "The learner explains the authors' numbers: SAMME.R instead of SAMME reproduces their "
+        "Ada-S. The table counts cells (sets × six methods) within 0.03 of the authors' by "
+        "log-loss, and within 0.01 by Brier score and by accuracy."
+        f"{tic_tac} The solver matters little: it moves the mean log-loss over the sets by at "
+        f"most {max(means):.4f} and a single cell by up to {moved[largest]:.3f} ({largest}). The "
+        "largest changes come from calibration folds that are separable or nearly so."
     )
 
 
@@ -358,8 +361,16 @@ def _future_work(results: Results) -> list[Table | str]:
                 weight = "significantly" if p <= 0.05 else "not significantly"
                 words.append(f"on {name} it {side} the mean by {abs(gain):.5f}, {weight}")
     table = Table(
-        "Beta by likelihood and by Brier score",
-        ["model", "measure", "by likelihood", "by Brier", "better on", "worse on", "Wilcoxon p"],
+        "Beta by maximum likelihood and by Brier score",
+        [
+            "model",
+            "measure",
+            "by log-loss",
+            "by Brier",
+            "better on",
+            "worse on",
+            "Wilcoxon p",
+        ],
         rows,
         digits=5,
         note=(
@@ -368,8 +379,9 @@ def _future_work(results: Results) -> list[Table | str]:
         ),
     )
     intro = (
-        "The paper proposes as future work to minimize the Brier score instead of log-loss. Here "
-        "it is, beside the paper's methods and in none of their rankings. By the Brier score "
+        "The paper proposes as future work to minimize the Brier score instead of log-loss. It "
+        "is shown here in addition to the paper's methods, in none of their rankings. By the "
+        "Brier score "
         f"itself, {'; '.join(words)}."
     )
     return [intro, table]

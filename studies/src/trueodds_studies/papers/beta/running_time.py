@@ -111,7 +111,7 @@ def time_table(results: Results) -> Table:
         for n, line in found.reindex(columns=columns).iterrows()
     ]
     note = (
-        f"CPU milliseconds of one fit, medians; {N_STUMPS} stumps of {N_ATTRIBUTES} attributes. "
+        f"CPU milliseconds of one fit, medians; {N_STUMPS} stumps of {N_ATTRIBUTES} features. "
         "They depend on the machine, ratios less so."
     )
     return Table("Running time by rows", ["rows", *columns], rows, note=note)
@@ -157,7 +157,8 @@ def time_claims(results: Results) -> list[Claim]:
             "Both are usually orders of magnitude faster than learning the classifier.",
             "section 4",
             min(theirs) >= ORDER_OF_MAGNITUDE,
-            f"{N_STUMPS} stumps take so many times as long as beta: with scikit-learn's trees, "
+            f"learning {N_STUMPS} stumps takes this many times as long as beta: with "
+            "scikit-learn's trees, "
             f"which the authors' program grows, {listed(theirs)} (up to {FEW_ROWS:,} rows); with "
             f"compiled stumps {listed(ours)} ({rows} rows)",
             None if min(theirs) >= ORDER_OF_MAGNITUDE else "learner",

@@ -36,7 +36,7 @@ MODEL_NAMES = {"LR": "logistic regression", "SVM": "SVM", "NB": "naive Bayes"}
 PRINTED = 0.0101
 """One unit of the last digit in Table I, and rounding."""
 LIKELY = 2.24 + 0.84
-"""Standard errors between two ranks that Holm's first step (two rivals, 5 %) sees in 80 %."""
+"""Standard errors between two ranks that Holm's first step (two rivals, 5%) sees in 80%."""
 
 
 def judged(by_text: list[Claim], by_program: list[Claim]) -> list[Claim]:
@@ -132,7 +132,7 @@ def _gain_claims(gains: Gains) -> list[Claim]:
             None if same else "learner",
         ),
         Claim(
-            "At 95 % confidence ENIR loses no more than 1 % of the AUC.",
+            "At 95% confidence ENIR loses no more than 1% of the AUC.",
             "section IV.C",
             kept or ("inconclusive" if all(gain.high >= -0.0105 for gain in areas) else False),
             listed("AUC"),
@@ -183,7 +183,7 @@ def _improvement(gains: Gains, measure: str, models: tuple[str, ...]) -> Claim:
             gains[model, measure].n_sets * ((1.96 + 0.84) / 1.96 * (high - low) / (high + low)) ** 2
             for model, (low, high) in ends.items()
         )
-        evidence = f"{claim.evidence}; {math.ceil(needed)} such sets would show it in 80 %"
+        evidence = f"{claim.evidence}; {math.ceil(needed)} such sets would show it in 80%"
         return replace(claim, verdict="inconclusive", evidence=evidence, reason="data")
     return replace(claim, verdict=False, reason="learner")
 
@@ -228,7 +228,7 @@ def _superiority(name: str, where: str, measure: str, rival: str, duel: Duel) ->
     if duel.sign < 0:
         return Claim(text, where, False, duel.figures, "refuted")
     if duel.lead > 0:
-        figures = f"{duel.figures}; {duel.needed} such sets would show it in 80 %"
+        figures = f"{duel.figures}; {duel.needed} such sets would show it in 80%"
         return Claim(text, where, "inconclusive", figures, "data")
     return Claim(text, where, False, duel.figures, "learner")
 

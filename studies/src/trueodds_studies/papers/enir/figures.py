@@ -34,8 +34,8 @@ def cut_ties_figure(source: str) -> Figure:
     axes[0].set_ylim(0, 1.05)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     title = (
-        "Isotonic regression of a linear SVM's margins on circular classes: the same forecasts, "
-        "with ties cut by label and with ties shared out"
+        "Isotonic regression of a linear SVM's decision values on circular classes: the same "
+        "predictions, with ties cut by label and with ties shared"
     )
     return Figure.of("ties", title, figure)
 
@@ -60,7 +60,7 @@ def gain_figure(gains: Gains) -> Figure:
         ax.grid(axis="x", alpha=0.3)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     title = (
-        "Table II as a picture, by the authors' measures: 95 % intervals of the relative gain of "
+        "Table II as a picture, by the authors' measures: 95% intervals of the relative gain of "
         "ENIR, ours and the paper's"
     )
     return Figure.of("gain", title, figure)

@@ -2,7 +2,7 @@
 
 ``sets.csv``: the paper's name (footnote 7), ours, rows, positive classes. The paper does not say
 how it made two classes of many; the rules are those of the collections that carry sets of these
-names. ``table_1.csv``, ``table_2.csv`` (95 % intervals) and ``tables_4_to_6.csv`` (average ranks;
+names. ``table_1.csv``, ``table_2.csv`` (95% intervals) and ``tables_4_to_6.csv`` (average ranks;
 a star where ENIR is significantly better than the method) are the tables as printed.
 """
 
@@ -87,7 +87,7 @@ SIMULATED: dict[str, dict[str, tuple[float, ...]]] = _by_two(
 INTERVALS: dict[str, dict[str, tuple[float, float]]] = _by_two(
     "table_2", "classifier", ("low", "high")
 )
-"""Table II: 95 % intervals of the relative gain of ENIR over the base classifier (equation 10)."""
+"""Table II: 95% intervals of the relative gain of ENIR over the base classifier (equation 10)."""
 
 RANKS: dict[str, dict[str, tuple[float, float, float]]] = _by_two(
     "tables_4_to_6", "classifier", METHODS

@@ -103,11 +103,11 @@ VIEW_NAMES = {
 }
 _RECIPE = {
     "authors": (
-        "Means of ten runs on the authors' own 2000 rows, cut at random into 1000 to train and "
-        "calibrate and 1000 to test. The paper names neither the kernel's constants nor C: the "
-        "quadratic kernel is (1 + x·x′)², and C = 0.01 for it, the one of 1, 0.1 and 0.01 whose "
-        "SVM comes nearest to the RMSE and ECE that the paper prints for the SVM itself (chosen "
-        "after looking at these two cells)."
+        "Means of ten runs on the authors' 2000 rows, split at random into 1000 to train and "
+        "calibrate and 1000 to test. The paper names neither the kernel's constants nor C. "
+        "Here the quadratic kernel is (1 + x·x′)² with C = 0.01. Of 1, 0.1 and 0.01, this C "
+        "gives the RMSE and ECE closest to the paper's for the SVM itself; it was chosen after "
+        "looking at these two cells."
     ),
     "ours": (
         "Means of ten runs, 1000 rows to train and calibrate and 1000 to test. The paper shows its "
@@ -117,13 +117,13 @@ _RECIPE = {
     ),
 }
 _CUT_BY_LABEL = (
-    "The paper's text speaks of ten fixed bins of [0, 1]. The authors' program sorts the test rows "
-    "by forecast *and label* and cuts them into ten groups of equal count. Isotonic regression "
-    "gives many rows the same forecast; a tie that is longer than a group is then cut such that "
-    "one group has only negatives and another only positives, and both look badly calibrated, "
-    "although the forecast is right for the tie as a whole. This, and not its calibration, is why "
-    "isotonic regression has an ECE of 0.35 in the paper's Table I. With the rows of a tie shared "
-    'out evenly among the groups (`ties="share"`) the same forecasts have a small one.'
+    "The paper's text describes ten fixed bins of [0, 1]. The authors' program sorts the test rows "
+    "by prediction *and label* and cuts them into ten groups of equal count. Isotonic regression "
+    "gives many rows the same prediction. A tie that is longer than a group is then cut so that "
+    "one group has only negatives and another only positives. Both look badly calibrated, "
+    "although the prediction is right for the tie as a whole. This explains the ECE of 0.35 of "
+    "isotonic regression in the paper's Table I. If the rows of a tie are shared evenly among the "
+    'groups (`ties="share"`), the same predictions have a small ECE.'
 )
 
 
@@ -164,7 +164,7 @@ def _simulated(results: Results, source: str, kernel: str, view: str) -> Any:
 
 def _own_simulation(results: Results) -> list[str | Table]:
     return [
-        "### Data of our own",
+        "### Our data",
         _RECIPE["ours"],
         *(
             beside(f"{title}, our data", _simulated(results, "ours", kernel, "program"),
@@ -206,13 +206,13 @@ def _summary(results: Results, tables: Tables) -> str:
     left_out = len(SETS) - len(absent) - len(names)
     text = (
         f"{len(names)} of the paper's 40 data sets, {repeats} × {folds}-fold cross-validation (the "
-        "paper: 10 × 10), three base classifiers, three methods; calibration on the training "
-        "rows' own scores, as in the paper."
+        "paper: 10 × 10), three base classifiers, three methods; calibrated on the scores of "
+        "the training rows, as in the paper."
     )
     if fewer:
         text += f" One run only: {', '.join(f'`{name}`' for name in fewer)}."
     if absent:
-        text += f" No copy at hand: {', '.join(f'`{name}`' for name in absent)}."
+        text += f" No copy is available of {', '.join(f'`{name}`' for name in absent)}."
     if left_out:
         text += f" {left_out} larger or wider sets are left out of this profile."
     if cut:
@@ -223,24 +223,24 @@ def _summary(results: Results, tables: Tables) -> str:
 
 _SUBSTITUTES = (
     "\n\nSubstitutes: `ad` is a cleaned part of the UCI set (1966 of 3279 rows), `covtype` "
-    "begins from the first 20,000 of 581,012 rows, `duke` has 49 rows (LibSVM's: 44). The "
-    "paper does not say how it made two classes of many: page-blocks 1, pendigits 5, satimage "
-    "4, covtype 2, letter O or A to M, balance B, car good and vgood, or vgood, against the "
-    "rest. Nor does it name the SVM's kernel on real data or the programs: here scikit-learn's "
-    "`LinearSVC` (squared hinge), `LogisticRegression` (both C = 1, standardized attributes, "
-    "nominal ones as indicators) and a naive Bayes like Weka's, which counts nominal values."
-    '\n\nENIR has the criterion of the authors\' program (`criterion="bic-authors"`), BBQ the '
+    "is drawn from the first 20,000 of 581,012 rows, `duke` has 49 rows (LibSVM's: 44). The "
+    "paper does not name the positive classes of multiclass sets. Here they are page-blocks 1, "
+    "pendigits 5, satimage 4, covtype 2, letter O or A to M, balance B, car good and vgood, "
+    "or vgood. It names neither the SVM's kernel on real data nor the programs. Here they are "
+    "scikit-learn's `LinearSVC` (squared hinge) and `LogisticRegression`, both with C = 1, "
+    "standardized features and indicators of nominal ones. Naive Bayes counts nominal values, "
+    "like Weka's."
+    '\n\nENIR uses the criterion of the authors\' program (`criterion="bic-authors"`), BBQ the '
     "library's defaults. Ranks: F_F (Iman and Davenport) at 0.05, then Holm's procedure with ENIR "
     "as control; equal results share a rank. Gains: equation 10, Student's interval over the sets."
     "\n\n**Two readings of the measures.** Each claim is judged by the measures of the paper's "
-    "text (ten fixed bins) and, if they do not confirm it, by those of the authors' program "
-    "(groups of equal count that cut ties by label; the greater of AUC and 1 − AUC). "
-    "*Inconclusive*: the figures point the paper's way, or no difference is significant; with how "
-    "many sets like these a difference of this size would be found in 80 % of studies stands "
-    "beside it. Reasons: *data*, too few sets or other "
-    "ones; *learner*, the result depends on the base classifier's program and settings, which "
-    "the paper does not give; *criterion*, our rule for a claim in words; *protocol*, not part of "
-    "this study; *refuted*, the opposite is significant here."
+    "text (ten fixed bins). If they do not confirm it, it is judged by those of the authors' "
+    "program: groups of equal count that cut ties by label, and the greater of AUC and 1 − "
+    "AUC. *Inconclusive*: the figures agree with the paper, or no difference is significant; "
+    "the number of sets that would show it in 80% of studies is given. Reasons: *data*, too "
+    "few or other sets; *learner*, the base classifier's program and settings are unknown; "
+    "*criterion*, our rule for verbal claims; *protocol*, not part of this "
+    "study; *refuted*, the opposite is significant."
 )
 
 
@@ -265,7 +265,7 @@ def _gain_table(text: Gains, program: Gains) -> Table:
         ["measure", *heads],
         rows,
         note=(
-            "95 % intervals of the mean relative gain of ENIR over the base classifier. Positive "
+            "95% intervals of the mean relative gain of ENIR over the base classifier. Positive "
             "is better for AUC and ACC, negative for RMSE, ECE and MCE. Sets on which the base "
             "classifier's measure is 0 have no relative gain and are left out. The last three rows "
             "have the measures of the authors' program."
@@ -327,8 +327,9 @@ def _together_table(results: Results, claims: list[Claim]) -> Table:
         ["claim", "mean over folds", "folds together", "figures of folds together"],
         rows,
         note=(
-            "The paper does not say whether it averages measures over folds, as above, or takes "
-            "them of all test rows of a run. ECE and MCE of a fold with few rows are mostly noise. "
+            "The paper leaves open whether it averages measures over folds, as above, or "
+            "computes them on all test rows of a run. ECE and MCE of a fold with few rows are "
+            "mostly noise. "
             f"Of the {len(own)} claims about real data {held[0]} are confirmed by means over "
             f"folds and {held[1]} by folds together; these differ:"
         ),

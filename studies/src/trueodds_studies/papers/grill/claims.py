@@ -110,8 +110,8 @@ def _low_scores(table: Any) -> Finding:
     heat = 1 / rows["slope"]
     return Finding(
         bool((rows["bias_below_half"] > 0.01).all()),
-        f"T = {heat.mean():.2f} ({_printed(heat, 2.43)}); below ½ its probabilities are "
-        f"{low['temperature']:+.3f} from the truth on average, and in every sample by at least "
+        f"T = {heat.mean():.2f} ({_printed(heat, 2.43)}); below 0.5 its probabilities are "
+        f"{low['temperature']:+.3f} from the true ones on average, and in every sample by at least "
         f"{rows['bias_below_half'].min():.3f} (original {low['original']:+.3f})",
         None if (rows["bias_below_half"] > 0.01).all() else "data",
     )
@@ -348,7 +348,7 @@ def _lowest(frame: Any, name: str, measure: str, temperatures: list[float]) -> F
         found.append(gap._replace(words=f"{gap.words}, lowest of all in {first}"))
     finding = all_lower(found, "solver")
     lowest = sum(gap.mean < 0 for gap in found)
-    words = f"beside the next best, lowest mean at {lowest} of {len(found)} temperatures: "
+    words = f"compared with the next best, lowest mean at {lowest} of {len(found)} temperatures: "
     return finding._replace(words=words + finding.words)
 
 
@@ -501,7 +501,7 @@ def _fraud_claims(fraud: Readings | None, clips: Clips) -> list[Claim]:
         ]
         words = (
             f"{rows:.0f} rows score above 0.1, by their weights {share:.2%} of all (printed: 53 of "
-            "28,841, 0.18 %); the unweighted ECE of one method varies between splits by "
+            "28,841, 0.18%); the unweighted ECE of one method varies between splits by "
             f"{spread.min():.1f} to {spread.max():.1f} (standard deviation), and "
             f"{sum(map(abs, gaps))} of {len(gaps)} differences between coals and other methods are "
             "significant"
@@ -544,11 +544,13 @@ def _worsens(fraud: Readings | None, clips: Clips, where: str) -> Claim:
     if found.verdict is not None and len({gap.mean < 0 for gap in gaps}) > 1:
         words = "; ".join(gap.words for gap in gaps)
         found = Finding("inconclusive", f"it depends on the level: {words}", "protocol")
-    placed = _gap(fraud.ours, "weighted", "original", "temperature", "zeros placed by likelihood, ")
+    placed = _gap(
+        fraud.ours, "weighted", "original", "temperature", "zeros placed by maximum likelihood, "
+    )
     zeros = float(fraud.paper["zero"].mean())
     words = (
         f"{zeros:.0%} of the forest's probabilities are exactly 0 and must be given some log-odds, "
-        f"and the paper does not say which; {found.words}; as this library does, {placed.words}"
+        f"and the paper does not name them; {found.words}; as this library does, {placed.words}"
     )
     return Claim(text, where, found.verdict, words, found.reason)
 
@@ -562,8 +564,8 @@ def network_claims(networks: dict[str, Readings]) -> list[Claim]:
     alone = Readings(pair.paper, None) if networks else None
     return [
         both(
-            "Isotonic regression does poorly on several classes: MNIST, each class's logit by "
-            "itself.",
+            "Isotonic regression does poorly on several classes: MNIST, each class's logit "
+            "separately.",
             TABLE_3,
             mnist and Readings(mnist.paper, None),
             lambda frame: _isotonic_is_poor({MNIST: frame}),
@@ -649,7 +651,7 @@ def _coals_win(frames: dict[str, Any]) -> Finding:
     ahead = [gap for gap in wins if gap.mean < 0]
     if ahead:
         needed = min(gap.needed for gap in ahead)
-        return Finding("inconclusive", f"{text}; {needed} splits would show it in 80 %", "data")
+        return Finding("inconclusive", f"{text}; {needed} splits would show it in 80%", "data")
     return Finding(False, text, "data")
 
 

@@ -55,9 +55,9 @@ def reliability_figure(rows: Any) -> Figure:
         line[0].set_ylabel(f"{side}\nshare of positives")
     figure.supxlabel("forecast, ten bins", fontsize=9)
     title = (
-        "Figures 1 to 4, 6 and 8 again: reliability diagrams of one sample, coals with the paper's "
-        "solver; the gap to the mean forecast is orange where that is too high and light blue "
-        "where it is too low; weighted / unweighted ECE in %"
+        "Figures 1 to 4, 6 and 8 again: reliability diagrams of one sample, with the paper's "
+        "solver. The gap to the mean prediction is orange if that is too high and light blue "
+        "if it is too low; weighted / unweighted ECE in %"
     )
     return Figure.of("reliability", title, figure)
 

@@ -29,7 +29,7 @@ NO_DATA = "no data at hand in this run"
 BEYOND = 2.0
 """Standard errors that make a difference significant."""
 LIKELY = BEYOND + 0.84
-"""Standard errors of a difference that is then found in 80 % of studies."""
+"""Standard errors of a difference that is then found in 80% of studies."""
 
 
 class Finding(NamedTuple):
@@ -138,7 +138,7 @@ def all_lower(differences: Sequence[Difference], reason: Reason) -> Finding:
     if any(found.mean >= 0 for found in open_):
         return Finding(False, words, reason)
     needed = max(found.needed for found in open_)
-    return Finding("inconclusive", f"{words}; {needed} would show it in 80 %", "data")
+    return Finding("inconclusive", f"{words}; {needed} would show it in 80%", "data")
 
 
 def on_substitutes(found: Finding) -> Finding:

@@ -27,18 +27,16 @@ __all__ = ["judge", "report"]
 
 SUBSTITUTES = {
     "stocknet-movement": (
-        "Stocknet's scores are not public: a neural network (64 hidden units, 40 epochs) on prices "
-        "and numbers of tweets of the same stocks and dates, 656 rows to fit and 1008 to test as "
-        "in the paper"
+        "Stocknet's scores are not public; a neural network (64 hidden units, 40 epochs) on "
+        "prices and tweet counts, 656 rows to fit and 1008 to test as in the paper"
     ),
     "creditcard-casecontrol": (
-        "of the fraud data all 492 frauds and 22,857 of the 284,315 legitimate rows, which count "
-        "12.44 times each, in the forest, the calibration and the ECE"
+        "all 492 frauds and 22,857 of the 284,315 legitimate rows, each with a weight of 12.44"
     ),
     "nn-mnist-mlp": "another network on MNIST",
     "nn-cifar100-densenet-bc100": "DenseNet-BC-100 on CIFAR-100",
-    "nn-cifar10-vgg16": "VGG-16 on CIFAR-10 in place of SVHN",
-    "nn-cifar10-wideresnet16-4": "WideResNet-16-4 on CIFAR-10 in place of SVHN",
+    "nn-cifar10-vgg16": "VGG-16 on CIFAR-10 instead of SVHN",
+    "nn-cifar10-wideresnet16-4": "WideResNet-16-4 on CIFAR-10 instead of SVHN",
 }
 STOCKS, FRAUD = "stocknet-movement", "creditcard-casecontrol"
 SAME_IN_ALL = ["original", "isotonic"]
@@ -112,7 +110,7 @@ def _by_solver(frame: Any) -> Readings:
 
 
 def _real_readings(name: str, frame: Any) -> Readings:
-    """The paper's solver with a clip of zeros; ours with zeros placed by likelihood."""
+    """The paper's solver with a clip of zeros; ours with zeros placed by maximum likelihood."""
     if name != FRAUD:
         return _by_solver(frame)
     return Readings(_clipped(frame, CLIP), _by_solver(pick_rows(frame, zeros=PLACED)).ours)
@@ -134,7 +132,7 @@ def _speed(frame: Any) -> Claim:
         bool(fits.all()),
         f"{int(fits.sum())} of {len(fits)} fits with the paper's solver took less than a minute of "
         "CPU; it stops after 200 rounds here (50 with several classes). "
-        "`benchmarks/speed/charcoal_speed.py` has the times of ours",
+        "`benchmarks/speed/charcoal_speed.py` measures our solver",
         None if fits.all() else "solver",
     )
 
@@ -144,56 +142,60 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
     stopped = float(fits["stopped"].astype(bool).mean())
     text = (
         f"Synthetic scores: samples of 1000, {count(table_1.paper)} at each temperature (the "
-        "paper: one), measured on 10⁵ evenly spread points with known probabilities (the paper: "
-        "10⁶ labeled points, which move an ECE by about ±0.05). ECE has ten bins of equal width "
-        "and is in %; with several classes all pairs of a row and a class are pooled."
-        "\n\n**Two solvers.** Coals are fitted by the paper's own optimization "
+        "paper: one), measured on 100,000 evenly spread points with known probabilities. The "
+        "paper has a million labeled points, whose noise moves an ECE by about ±0.05. ECE has "
+        "ten bins of equal width and is in %; with several classes all pairs of a row and a "
+        "class are pooled."
+        "\n\n**Two solvers.** Every claim is judged by the paper's own optimization "
         '(`CharcoalGrillCalibrator(solver="paper")`: one quasi-Newton step for each group of '
-        "parameters in turn, λ × 10 while the map falls), and every claim is judged by it; this "
-        'library\'s solver (`solver="joint"`) stands beside it as "our solver", and decides '
-        "nothing. What the paper leaves open (the order of the groups, the first disturbance of "
-        "the temperatures, bounds of the means) is in "
+        "parameters in turn, λ × 10 while the map is decreasing). This library's solver "
+        '(`solver="joint"`) is shown as "our solver" and decides no verdict. Details that the '
+        "paper leaves open (the order of the groups, the first disturbance of the temperatures, "
+        "bounds of the means) are in "
         "`trueodds.calibrators._charcoal_grill.paper`. "
-        "One thing differs: the paper goes on until a round lowers the loss by no more than 10⁻⁸, "
-        "which takes minutes; here a fit also ends after 200 rounds for each λ (50 with several "
-        f"classes), as {stopped:.0%} of the synthetic fits did."
-        "\n\n**One draw.** The paper shows one sample and one split. Ours are many, so a printed "
-        "cell is compared with all of them: Table 1 says how many lie below it. A method is "
+        "One thing differs. The paper iterates until a round lowers the loss by no more than "
+        "10⁻⁸, which takes minutes. Here a fit also ends after 200 rounds for each λ (50 with "
+        f"several classes), as {stopped:.0%} of the synthetic fits did."
+        "\n\n**One draw.** The paper shows one sample and one split. We have many, so a "
+        "printed cell is compared with all of them; Table 1 shows how many lie below it. A "
+        "method is "
         "*lower* than another if the mean of the paired differences is more than two standard "
-        "errors below 0. *Inconclusive*: it points the paper's way by less; how many such samples "
-        "or splits would show it in 80 % of studies stands beside it. Splits of one set are not "
+        "errors below 0. *Inconclusive*: it agrees with the paper by less; the number of "
+        "samples or splits that would show it in 80% of studies is given. Splits of one set "
+        "are not "
         "independent, so their standard errors are too small."
     )
     text += _SUBSTITUTES_AND_REASONS
     if real:
         n = count(next(iter(real.values())).paper)
-        listed = "; ".join(f"`{name}`: {SUBSTITUTES[name]}" for name in real)
+        listed = "".join(f"\n- `{name}`: {SUBSTITUTES[name]}." for name in real)
         text += (
-            "\n\nReal scores (with `TRUEODDS_DATA` naming the folder of data): splits or seeds, "
-            f"{n} of each set (the paper: one). Substitutes: {listed}."
+            "\n\n**Real scores** (`TRUEODDS_DATA` names the folder of data): splits or seeds, "
+            f"{n} of each set (the paper: one). These sets replace the paper's:\n{listed}"
         )
     missing = [name for name in PAPER_TASKS if name not in real]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
-        text += f"\n\nNot in this run, because not at hand or not in the profile: {names}."
+        text += f"\n\nNot in this run, because not available or not in the profile: {names}."
     return text
 
 
 _SUBSTITUTES_AND_REASONS = (
-    "\n\n**What the paper does not say, and what was tried.** A random forest gives most "
+    "\n\n**What the paper leaves open, and what was tried.** A random forest gives most "
     "legitimate payments a probability of exactly 0, which has no log-odds. With the paper's "
     "solver zeros are "
-    f"clipped at {CLIP}, and other levels are shown; with ours they are placed by likelihood. "
-    "Isotonic regression of several classes is fitted to each class's logit by itself, as section "
-    "7 says, and the results are divided by their sum (`isotonic`); `isotonic-odds` is fitted to "
-    "the log-odds of a class against all others, which is this library's way. Only the MNIST "
-    "network's logits are at hand as they left the network: of the others we have logarithms of "
+    f"clipped at {CLIP}, and other levels are shown; with ours they are placed by maximum "
+    "likelihood. Multiclass isotonic regression is fitted to each class's logit separately, as "
+    "in section 7, and the results are divided by their sum (`isotonic`). `isotonic-odds`, the "
+    "method of this library, is fitted to the log-odds of a class against all others. Only the "
+    "MNIST network's own logits are available; of the others we have logarithms of "
     "probabilities, for which the two are the same. Both readings were found after the first "
-    "results had failed to show what the paper prints, and what figure 9 shows was split at "
-    "T = 3 knowing where isotonic regression leads here."
-    "\n\nReasons: *data*, other or too few data; *solver*, it depends on how coals are fitted; "
-    "*criterion*, our rule for a claim in words; *protocol*, not run as in the paper; *refuted*, "
-    "the opposite is significant here."
+    "results had failed to show what the paper prints. The claim about figure 9 was split at T "
+    "= 3 after looking at where isotonic regression leads here."
+    "\n\nReasons: *data*, other or too few data; *solver*, it depends on how the components "
+    "are fitted; *criterion*, our rule for verbal claims; *protocol*, not run as in the "
+    "paper; *refuted*, "
+    "the opposite is significant."
 )
 
 
@@ -230,7 +232,9 @@ def _table_1(table: Readings, measure: str) -> Table:
         "our solver",
         "log-loss, our solver",
     ]
-    note = f"{count(table.paper)} samples; coals with the paper's solver, unless it says ours."
+    note = (
+        f"{count(table.paper)} samples; components with the paper's solver, unless marked as ours."
+    )
     return Table(f"Table 1: {MEASURES[measure]}", heads, rows, note=note)
 
 
@@ -278,11 +282,11 @@ def _real_table(name: str, readings: Readings) -> Table:
         rows.append(line)
     words = [f"{word}{end}" for word in MEASURES.values() for end in (": printed", "", ", ours")]
     note = (
-        f"Beside the paper's {task}; {SUBSTITUTES[name]}. Mean ± standard deviation of "
+        f"Compared with the paper's {task}; {SUBSTITUTES[name]}. Mean ± standard deviation of "
         f"{count(readings.paper)}. Coals with the paper's solver"
         + (f" and zeros clipped at {CLIP}" if name == FRAUD else "")
         + "; *ours*: with our solver"
-        + (" and zeros placed by likelihood." if name == FRAUD else ".")
+        + (" and zeros placed by maximum likelihood." if name == FRAUD else ".")
     )
     return Table(f"`{name}`", ["method", *words, "log-loss", "log-loss, ours"], rows, note=note)
 
@@ -302,11 +306,11 @@ def _clip_items(clips: dict[str, Any], fraud: Readings | None) -> list[str | Tab
     heads = ["method", "measure", "printed", *(f"at {level}" for level in clips), "placed"]
     note = (
         "Means, by the level at which probabilities of 0 are clipped (the paper does not give its "
-        "own), or with zeros placed by likelihood. A fraud that the forest gives 0 costs scaled "
-        "scores the more the lower the level is, and one temperature for all then pulls every "
-        "score towards ½: the lower the level, the more temperature scaling harms. (In the paper's "
-        "Table 2 the row of one coal *with* bias has the figures of temperature scaling, which is "
-        "one coal without.)"
+        "own), or with zeros placed by maximum likelihood. The lower the level, the more a "
+        "fraud with a score of 0 costs, and the further a single temperature pulls every score "
+        "towards 0.5. So temperature scaling harms more at lower levels. In the paper's Table "
+        "2 the row of one component *with* bias has the figures of temperature scaling, which "
+        "is one component without."
     )
     return [
         "## What becomes of probabilities of 0",

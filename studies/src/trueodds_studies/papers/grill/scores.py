@@ -87,7 +87,7 @@ def _stocknet_scores(replicate: int) -> Arrays:
 
 
 def _fraud_scores(replicate: int) -> Arrays:
-    """The paper's random forest of 200 trees, on 80 % of the rows; 10 % to fit, 10 % to test."""
+    """The paper's random forest of 200 trees, on 80% of the rows; 10% to fit, 10% to test."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
 

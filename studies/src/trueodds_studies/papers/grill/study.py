@@ -112,7 +112,7 @@ def _crossed_solvers(
 
 
 def _fraud_tasks(**options: Any) -> list[Task]:
-    """The paper's solver with zeros clipped at one level, ours with zeros placed by likelihood."""
+    """The paper's solver with zeros clipped at one level, ours with zeros placed by the fit."""
     found = crossed("binary", **options, zeros=PLACED, method=BINARY, solver="none")
     found += crossed("binary", **options, zeros=PLACED, method=list(GRILLS), solver="joint")
     found += crossed("binary", **options, zeros=list(CLIPS), method=SCALED, solver="none")

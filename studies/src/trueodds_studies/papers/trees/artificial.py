@@ -132,10 +132,11 @@ def artificial_items(results: Results) -> list[Table | Figure]:
     means = _table(results).mean()
     note = (
         "RMSE on 10,000 new rows; 1000 rows of `trueodds_studies.datasets.make_regions`, whose "
-        "regions are ours: the paper shows its own in a picture only. The decision tree is "
+        "regions are ours: the paper shows its regions only in a picture. The decision tree is "
         "scikit-learn's, pruned by cross-validation."
     )
-    rows = [[method, float(mean)] for method, mean in means.items()]
+    names = {TRUTH: "true probability"}
+    rows = [[names.get(method, method), float(mean)] for method, mean in means.items()]
     table = Table("A constant classifier", ["method", "RMSE"], rows, digits=4, note=note)
     return [table, _surface(results)]
 

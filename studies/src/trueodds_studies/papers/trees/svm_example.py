@@ -97,13 +97,13 @@ def example_claim(results: Results) -> Claim:
     both, same = sum(a >= PRINTED for a in asked), sum(a == PRINTED for a in asked)
     single = sum(not a for a in asked)
     return Claim(
-        "The tree of an SVM (C = 10, γ = 0.01) on RDG1 asks for x5 and x8.",
+        "The tree of an SVM (C = 10, γ = 0.01) on RDG1 splits on x5 and x8.",
         "figure 2",
         both > 0,
         f"100 rows of Weka's default seed; of {len(trees)} trees, each from another 5-fold "
-        f"cross-validation of the SVM, {roots} ask for x5 first, {both} for x8 too ({same} for "
-        f"nothing else), and {single} are one leaf. An example of the paper, so one such tree is "
-        "asked for",
+        f"cross-validation of the SVM, {roots} split on x5 first, {both} on x8 too ({same} for "
+        f"nothing else), and {single} are one leaf. The paper shows one example, so one such "
+        "tree is enough",
     )
 
 
@@ -178,7 +178,7 @@ def _walk(tree: Any) -> str:
         "The tree of an SVM's scores S (C = 10, γ = 0.01) on the 100 rows of Weka's RDG1, as "
         "`trueodds_studies.datasets.make_decision_list` makes them. The row "
         f"{', '.join(values)} (x0 to x9; class {int(leaf['label'])}) has "
-        f"{' and '.join(asked) or 'one leaf to go to'}; its score S = {leaf['score']:.2f} becomes "
+        f"{' and '.join(asked) or 'one leaf to go to'}. Its score S = {leaf['score']:.2f} becomes "
         f"F₁ = {log_odds / 2:.2f} = −F₀, and so the probability "
         f"{float(expit(log_odds)):.2f} of class 1."
     )
