@@ -139,7 +139,7 @@ def test_priors_are_checked():
         adjust_prior([0.5], 0.5, 1.5)
     with pytest.raises(InputError, match="one number per class"):
         adjust_prior([[0.2, 0.3, 0.5]], 0.5, 0.1)
-    with pytest.raises(InputError, match="row 0 of y_prob gives all probability"):
+    with pytest.raises(InputError, match="row 0 of y_prob has positive probability"):
         adjust_prior([1.0], 0.5, 0.0)
 
 
@@ -189,7 +189,7 @@ def test_maps_of_several_classes():
         adjusted = adjust_map_prior(drawn, old, new)
         assert np.allclose(adjusted(prob), adjust_prior(drawn(prob), old, new))
     rest = maps.OneVsRestMap(maps=(maps.StepMap(edges=[0.5], values=[0.2, 0.7]),) * 3)
-    with pytest.raises(InputError, match="OneVsRestMap cannot take up a base rate"):
+    with pytest.raises(InputError, match="OneVsRestMap cannot include a change of the base rate"):
         adjust_map_prior(rest, 0.5, 0.1)
 
 
@@ -254,6 +254,6 @@ def test_costs_have_a_row_for_every_class():
     ("bad", "shown"), [([0.2, 1.0, 1.5], "1"), ([-0.1, 2.0], "-0.1"), (np.nan, "nan")]
 )
 def test_thresholds_lie_in_the_half_open_interval(bad, shown):
-    with pytest.raises(InputError, match=rf"at least 0 and below 1; got {shown}\. From 1 on"):
+    with pytest.raises(InputError, match=rf"0 <= threshold < 1; got {shown}\."):
         net_benefit([0, 1], [0.1, 0.9], bad)
     assert net_benefit([0, 1], [0.1, 0.9], 0.0) == 0.5

@@ -20,7 +20,7 @@ AnyEstimator = TypeVar("AnyEstimator")
 
 
 def unfitted(estimator: AnyEstimator) -> AnyEstimator:
-    """A copy with the same options that has learned nothing, as ``sklearn.base.clone`` makes it."""
+    """Return an unfitted copy with the same options, as ``sklearn.base.clone`` does."""
     options = estimator.get_params(deep=False)  # type: ignore[attr-defined]  # duck-typed
     return type(estimator)(**{name: _copied(value) for name, value in options.items()})
 
@@ -31,14 +31,14 @@ def _copied(value: Any) -> Any:
 
 
 class Estimator:
-    """Parameters from the signature of the class, tags of a classifier of scores."""
+    """Base of estimators: parameters from the signature, tags of a classifier of scores."""
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
         return dict(inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options, with those of nested estimators as ``name__option``.
+        """Return the options, with those of nested estimators as ``name__option``.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        """The call that makes it, without options left at their defaults."""
+        """Return the call that creates it, without options at their defaults."""
         shown = [
             f"{name}={getattr(self, name)!r}"
             for name, parameter in self._parameters().items()
@@ -104,11 +104,11 @@ class Estimator:
             )
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is fitted state."""
+        """Whether the estimator is fitted."""
         return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
 
     def __sklearn_tags__(self) -> Any:
-        """The tags of a classifier whose input is one or more columns of scores."""
+        """Return the tags of a classifier whose input is one or more columns of scores."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(

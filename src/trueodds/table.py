@@ -1,4 +1,4 @@
-"""The table that every sorted method learns from: how many of each class at which score."""
+"""The table of class counts by score, from which sorted methods are fitted."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ __all__ = ["ScoreTable"]
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """Strictly increasing distinct scores with the weight of each class at each.
+    """Distinct scores in increasing order, with the weight of each class at each score.
 
-    It settles ties, weights, duplicates and input order once, for every method. Tables add, so
-    they can be made in pieces by any engine: ``group by score`` is the whole distributed part.
+    It handles ties, weights, duplicates and input order once, for every method. Tables can be
+    added, so any engine can build them in parts with ``group by score``.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ScoreTable:
 
     @classmethod
     def _of_checked(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:
-        """A table of columns that are known to be legal: each score is looked at once."""
+        """Return a table of columns that were already validated."""
         table = cls.__new__(cls)
         table._keep(score, n_neg, n_pos)
         return table
@@ -160,11 +160,11 @@ class ScoreTable:
         Parameters
         ----------
         scores : array-like of shape (n,)
-            Probabilities, log-odds or margins; ±inf is legal, NaN is not.
+            Probabilities, log-odds or decision values; ±inf is allowed, NaN is not.
         y : array-like of shape (n,)
             Two classes; with ``pos_label``, any number (the others are negative).
         sample_weight : array-like of shape (n,), default=None
-            A weight of k equals k repetitions; rows of weight zero are left out.
+            A weight of k equals k repetitions; rows of weight zero are dropped.
         pos_label : label, default=None
             The positive class; by default the last of two sorted labels.
 
@@ -182,7 +182,9 @@ class ScoreTable:
             check_positive_class(classes, "pos_label")
             positive = codes == 1
         else:
-            raise InputError(f"y must have two classes or pos_label be given; got {classes!r}.")
+            raise InputError(
+                f"y must have two classes; got {classes!r}. With several classes, pass pos_label."
+            )
         return cls.from_codes(score, positive, validate_weights(sample_weight, len(score)))
 
     @classmethod
@@ -247,15 +249,15 @@ class ScoreTable:
 
     @classmethod
     def from_grouped(cls, grouped: GroupedScores, max_rows: int) -> ScoreTable:
-        """The table of what :func:`trueodds.engines.group.group_scores` found."""
+        """Return the table of the result of :func:`trueodds.engines.group.group_scores`."""
         # −0.0 and 0.0 are two groups to some engines; two digits can be too many for a short table.
         table = cls.of_sorted(grouped.score, grouped.n_neg, grouped.n_pos)
         if not np.isfinite(table.total):
-            raise InputError("the weights sum to infinity; divide them by a large number.")
+            raise InputError("the weights overflow when summed; rescale them, e.g. to mean 1.")
         return table.coarsen(max_rows)
 
     def as_rows(self) -> tuple[Floats, npt.NDArray[np.bool_], Floats]:
-        """Scores, whether positive, and weights: the rows that make this table, one per class."""
+        """Return scores, labels and weights: the rows of this table, one per score and class."""
         score = np.concatenate([self.score, self.score])
         positive = np.repeat([False, True], len(self))
         weight = np.concatenate([self.n_neg, self.n_pos])
@@ -285,7 +287,7 @@ class ScoreTable:
 
     @classmethod
     def of_sorted(cls, score: Floats, n_neg: Floats, n_pos: Floats) -> ScoreTable:
-        """Add up rows of equal score in columns that are sorted and validated."""
+        """Sum rows of equal score in columns that are sorted and validated."""
         if (score[1:] == score[:-1]).any():
             starts = run_starts(score)
             score = score[starts]
@@ -294,7 +296,7 @@ class ScoreTable:
 
     @classmethod
     def of_runs(cls, score: Floats, n_neg: Floats, n_pos: Floats, starts: Labels) -> ScoreTable:
-        """Add up the rows from each of ``starts`` to the next, in columns that are sorted.
+        """Sum the rows from each of ``starts`` to the next, in sorted columns.
 
         The score of a run is its weighted mean. No two runs may hold the same score.
         """
@@ -310,7 +312,7 @@ class ScoreTable:
         return cls._of_checked(mean, np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts))
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
-        """Pool the evidence of two tables."""
+        """Add two tables."""
         if not isinstance(other, ScoreTable):
             return NotImplemented
         score = np.concatenate([self.score, other.score])
@@ -324,7 +326,7 @@ class ScoreTable:
     def coarsen(self, max_rows: int) -> ScoreTable:
         """Merge neighboring rows until at most ``max_rows`` are left.
 
-        The first and the last row stay as they are, so the range of scores does not change. The
+        The first and the last row are unchanged, so the range of scores does not change. The
         rows between are cut into groups of equal weight; a group's score is its weighted mean.
 
         Parameters

@@ -115,8 +115,8 @@ def test_a_file_of_any_bytes_is_refused_with_one_sentence(tmp_path_factory, cont
     ("content", "message"),
     [
         ("[" * 100_000, "nested too deeply"),
-        ("NaN", "NaN is not JSON"),
-        ('{"a": 1, "a": 2}', "a key stands twice"),
+        ("NaN", "NaN is not valid JSON"),
+        ('{"a": 1, "a": 2}', "duplicate key 'a'"),
         ('{"format": "trueodds-monitor", "version": 2}', "reads up to 1: upgrade"),
         ('{"format": "trueodds-monitor", "version": true}', "must be a positive integer"),
         ('{"format": "trueodds-monitor", "version": 1}', "missing or unknown keys"),

@@ -1,1 +1,1 @@
-"""Small things that every layer may need: writing files, optional libraries, progress."""
+"""Helpers of every layer: files, optional libraries, progress, wording of numbers."""

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, locks between processes, and strict JSON."""
+"""Atomic files, locks between processes, and strict JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import json
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,13 +21,13 @@ from trueodds.exceptions import InputError
 __all__ = ["as_path", "atomic_file", "exclusive", "parse_json", "write_text"]
 
 O_BINARY = getattr(os, "O_BINARY", 0)
-"""Windows only: bytes are written as they are."""
+"""Windows only: bytes are written unchanged."""
 LONGEST_NAME = 100
-"""Bytes of the name of a temporary file, so that long names of the user's own still fit."""
+"""Bytes of the name of a temporary file, so that long names of users still fit."""
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """A path, or an :class:`InputError` for what is none.
+    """Return a path; raise :class:`InputError` for anything else.
 
     Examples
     --------
@@ -40,17 +42,17 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     except (TypeError, UnicodeError):
         raise InputError(f"path must be a text or a Path; got {shown(path)}.") from None
     if "\0" in str(found):
-        raise InputError(f"path must not hold a NUL character; got {shown(path)}.")
+        raise InputError(f"path must not contain a NUL character; got {shown(path)}.")
     return found
 
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[IO[bytes]]:
-    """A binary stream to a file that replaces ``path`` when all is written.
+    """Open a binary stream to a file that replaces ``path`` when it is complete.
 
-    It is written beside ``path`` (through a link: beside what that stands for) and renamed, so that
-    a reader never sees half of it, and an error or a signal leaves what was there before. A device
-    or a pipe is written to directly.
+    The file is written next to ``path`` (or next to the target of a link) and then renamed. So a
+    reader never sees a partial file, and an error or a signal keeps the old one. Devices and pipes
+    are written to directly.
 
     Parameters
     ----------
@@ -86,14 +88,14 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text file in UTF-8, whole or not at all."""
+    """Write a text file in UTF-8 atomically."""
     with atomic_file(path) as stream:
         stream.write(text.encode("utf-8"))
 
 
 @contextmanager
 def exclusive(path: str | os.PathLike[str], seconds: float) -> Iterator[bool]:
-    """Keep other processes that do the same with ``path`` waiting; yields False if they do not end.
+    """Lock ``path`` against other processes; yield False if another one keeps it.
 
     The lock is on an empty file next to ``path``. The operating system releases it when the process
     ends, even by SIGKILL. A file system without locks gives none.
@@ -101,9 +103,9 @@ def exclusive(path: str | os.PathLike[str], seconds: float) -> Iterator[bool]:
     Parameters
     ----------
     path : path
-        Need not exist.
+        The file to lock; it need not exist.
     seconds : float
-        How long to wait for another process.
+        Longest time to wait for another process.
     """
     target = Path(path).resolve()
     name = target.with_name(f".{target.name}.lock")
@@ -111,7 +113,7 @@ def exclusive(path: str | os.PathLike[str], seconds: float) -> Iterator[bool]:
     while True:
         with name.open("ab") as stream:
             free = _lock(stream.fileno())
-            # Whoever has the lock removes the file, so it may be the lock of a file that is gone.
+            # The process that has the lock removes the file, so the locked file may be gone.
             if free and _is_same(stream.fileno(), name):
                 try:
                     yield True
@@ -134,7 +136,7 @@ def _is_same(handle: int, name: Path) -> bool:
 
 
 def _lock(handle: int) -> bool:
-    """Lock an open file, or find that another process has; closing it unlocks."""
+    """Try to lock an open file; closing it unlocks."""
     try:
         import fcntl
     except ImportError:
@@ -155,13 +157,13 @@ def _lock(handle: int) -> bool:
 
 
 def parse_json(text: str, name: str, error: type[Exception]) -> Any:
-    """Python's own values, or ``error`` with one sentence on what is wrong.
+    """Parse JSON strictly; raise ``error`` with one sentence about what is wrong.
 
     Parameters
     ----------
     text : str
     name : str
-        Where the text comes from.
+        Origin of the text, for messages.
     error : type of exception
 
     Examples
@@ -171,16 +173,17 @@ def parse_json(text: str, name: str, error: type[Exception]) -> Any:
     >>> parse_json('{"a": 1, "a": 2}', "a.json", ValueError)
     Traceback (most recent call last):
     ...
-    ValueError: a.json: a key stands twice in the same object.
+    ValueError: a.json: duplicate key 'a' in a JSON object.
     """
 
     def refuse_constant(constant: str) -> Any:
-        raise _NotStrictError(f"{constant} is not JSON; infinities are written as texts.")
+        raise _NotStrictError(f"{constant} is not valid JSON; infinities must be written as texts.")
 
     def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            raise _NotStrictError("a key stands twice in the same object.")
+            twice = max(Counter(key for key, _ in pairs).items(), key=itemgetter(1))[0]
+            raise _NotStrictError(f"duplicate key {shown(twice)} in a JSON object.")
         return result
 
     try:

@@ -1,4 +1,4 @@
-"""Imports that wait: names of a package until they are used, libraries that may be missing."""
+"""Lazy imports of a package's names, and optional libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Homes = Mapping[str, str]
 def import_lazily(
     package: str, homes: Homes | Callable[[], Homes]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names are imported when first used.
+    """Return ``__getattr__`` and ``__dir__`` of a package whose names are imported when first used.
 
     The table is the only list of the names: ``tools/write_stubs.py`` writes the package's type stub
     from it, and ``__all__`` is its names. Nothing is read from files, so it works from a zip file.
@@ -58,7 +58,7 @@ def import_lazily(
 
 
 def require(module: str, purpose: str, install: str) -> Any:
-    """Import a library, or say what to install for the purpose.
+    """Import a library, or raise with the command that installs it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def require(module: str, purpose: str, install: str) -> Any:
     purpose : str
         The subject of the sentence: ``"an export to SQL"``.
     install : str
-        What to give to ``pip install``: ``"trueodds[engines]"``.
+        Argument of ``pip install``: ``"trueodds[engines]"``.
     """
     from trueodds.basics.signals import STOPPING
 
@@ -79,6 +79,6 @@ def require(module: str, purpose: str, install: str) -> Any:
         missing = (error.name or module).partition(".")[0]
         package = f'"{install}"' if "[" in install else install
         raise MissingLibraryError(
-            f"{purpose} needs {missing}, which is not installed; run: pip install {package}",
+            f"{purpose} needs {missing}; install it with: pip install {package}",
             name=missing,
         ) from None

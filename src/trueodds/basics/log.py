@@ -1,7 +1,8 @@
-"""What the library tells about its work: through ``logging``, and to nobody unless asked for.
+"""The library's logger; it is silent unless ``logging`` is configured.
 
-The logger is called ``trueodds``. ``logging.basicConfig(level="INFO")`` shows what was chosen, left
-out, pooled, and how long it took; ``trueodds --verbose`` does the same on the command line.
+The logger is called ``trueodds``. ``logging.basicConfig(level="INFO")`` shows which method
+was chosen, which rows were dropped or pooled, and the time taken. ``trueodds --verbose`` does the
+same on the command line.
 """
 
 from __future__ import annotations
@@ -11,5 +12,5 @@ import logging
 __all__ = ["logger"]
 
 logger = logging.getLogger("trueodds")
-"""The one logger of the library."""
+"""The logger of the library."""
 logger.addHandler(logging.NullHandler())

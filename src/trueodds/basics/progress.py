@@ -1,4 +1,4 @@
-"""The one progress bar, on stderr: quiet unless somebody watches, or it is asked for."""
+"""The progress bar, on stderr: shown on terminals, or with progress=True."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ class Progress:
     Parameters
     ----------
     total : int or None
-        Number of steps. None if it is not known: the bar is then shown at once, and vanishes.
+        Number of steps. None if it is unknown: the bar is then shown at once, and removed at the
+        end.
     title : str
     show : bool or None
-        None: only on a terminal, and only if it takes longer than two seconds.
+        None shows it only on a terminal, and only if the work takes longer than two seconds.
     percent : callable, default=None
-        Returns the percentage that is done, for work of unknown length; outside (0, 100] it is not
-        known. Another thread calls it.
+        Returns the percentage that is done, for work of unknown length; values outside (0, 100]
+        mean unknown. Another thread calls it.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Progress:
         self._lock = threading.Lock()
 
     def step(self, count: int = 1) -> None:
-        """Say that ``count`` steps more are done."""
+        """Advance by ``count`` steps."""
         if not self._wanted:
             return
         with self._lock:
@@ -101,7 +102,7 @@ def _rich_bar(percent: Callable[[], float] | None, *, transient: bool) -> Any:
 
     class Bar(progress.Progress):
         def get_renderables(self) -> Iterator[Any]:
-            """Called for each drawing, so the percentage is asked for here."""
+            """Update the percentage; rich calls this for each drawing."""
             if percent is not None:
                 done = float(percent())
                 known = 0 < done <= 100

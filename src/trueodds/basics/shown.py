@@ -1,4 +1,4 @@
-"""Names and values of strangers in messages: cut, and nothing that a terminal would obey."""
+"""Names and values in messages: shortened, without control characters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = re.compile(
 
 
 def shown(value: object, longest: int = LONGEST) -> str:
-    r"""A name or a value in quotes, escaped, and cut in the middle if it is long.
+    r"""Return a name or a value in quotes, escaped, and shortened in the middle if it is long.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def shown(value: object, longest: int = LONGEST) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A text whose every character can be printed: others as Python writes them, ``\x1b``.
+    r"""Return a text with every control character escaped, such as ``\x1b``.
 
-    Tabs and line ends stay.
+    Tabs and line ends are kept.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: object, length: int = LONGEST) -> str:
-    r"""A text on one line, cut, and with everything escaped that a terminal could act upon.
+    r"""Return a text on one line, shortened, with control characters escaped.
 
     Examples
     --------
@@ -68,21 +68,21 @@ def one_line(text: object, length: int = LONGEST) -> str:
 
 
 def shortened(names: Sequence[str], separator: str) -> str:
-    """Names in a row; of many, the first two and the last."""
+    """Join names; of many, the first two and the last."""
     return separator.join(names if len(names) < 11 else (*names[:2], "…", names[-1]))
 
 
 def suggestion(name: object, known: Iterable[object], *, has: str = "it has") -> str:
-    """What to say after "there is no …": names like it, or else those that there are.
+    """Suggest similar names, or else list the known ones.
 
     Parameters
     ----------
     name : object
-        What was asked for.
+        The unknown name.
     known : iterable
-        What there is.
+        The known names.
     has : str, default="it has"
-        How the sentence begins if no name is like it.
+        Beginning of the sentence if no name is similar.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _folded(name: object) -> str:
 
 
 def json_printable(text: str) -> str:
-    r"""A JSON text with the same content, and every character printable.
+    r"""Return a JSON text with the same content in which every character is printable.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: a program stops with nothing half done, and says what stopped it."""
+"""Ctrl-C and SIGTERM: the program stops without partial output and reports the signal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["STOPPING", "Stopping", "Terminated"]
 
 
 class Terminated(BaseException):
-    """SIGTERM, as an exception, so that files are cleaned up on the way out."""
+    """SIGTERM as an exception, so that files are cleaned up."""
 
 
 class Stopping:
-    """What has been received, and whether there is still something to stop.
+    """The received signal, and whether it can still stop the program.
 
-    Libraries turn the exception of a signal into errors of their own (an interrupted query, an
-    import that fails half-way), so what was received is kept here, and counts.
+    Libraries replace the exception of a signal by other errors (an interrupted query, a failed
+    import), so the signal is recorded here.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Stopping:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Raise for both signals while this lasts; only the main thread may ask for it."""
+        """Raise for both signals inside this context; only the main thread may enter it."""
         self.__init__()  # type: ignore[misc]
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -49,13 +49,13 @@ class Stopping:
 
     @staticmethod
     def no_more() -> None:
-        """The end of the process: its code is known, and no signal shall change it."""
+        """Ignore signals at the end of the process: its exit code is final."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Put signals off: what is made inside is known to whoever must remove it."""
+        """Defer signals, so that whatever is created inside can be removed."""
         self._held += 1
         try:
             yield
@@ -66,7 +66,7 @@ class Stopping:
 
     @contextmanager
     def finishing(self) -> Iterator[None]:
-        """The result appears inside; from then on the first signal comes too late to stop it."""
+        """Ignore the first signal after the result has appeared inside."""
         before, self._finished = self._finished, True
         try:
             yield
@@ -95,4 +95,4 @@ class Stopping:
 
 
 STOPPING = Stopping()
-"""The one of this process."""
+"""The instance of this process."""

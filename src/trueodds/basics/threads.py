@@ -1,4 +1,4 @@
-"""Work on many rows, in blocks that stay in the cache and on all cores if there are enough."""
+"""Work on many rows in blocks that fit the cache, on all cores if there are enough rows."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from typing import Any, TypeVar
 __all__ = ["BLOCK", "in_blocks", "side_by_side", "single_threaded_blas"]
 
 BLOCK = 16384
-"""Rows of a block."""
+"""Number of rows of a block."""
 LEAST_PER_THREAD = 4 * BLOCK
-"""A thread is not worth its start for fewer rows."""
+"""Fewer rows per thread are not worth starting one."""
 
 Result = TypeVar("Result")
 
 
 def in_blocks(work: Callable[[slice], Result], n_rows: int, block: int = BLOCK) -> list[Result]:
-    """What ``work`` returns for consecutive blocks of rows, in their order.
+    """Return the results of ``work`` for consecutive blocks of rows, in order.
 
-    ``work`` must release the interpreter's lock for threads to be of use. Blocks of ``block`` rows
-    do not depend on the number of threads, and so no result does.
+    Threads help only if ``work`` releases the interpreter's lock. Blocks do not depend on the
+    number of threads, so results do not either.
 
     Examples
     --------
@@ -40,10 +40,10 @@ def in_blocks(work: Callable[[slice], Result], n_rows: int, block: int = BLOCK) 
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Result]:
-    """What tasks return, in their order; on several threads if there are enough rows.
+    """Return the results of tasks in order; use several threads if there are enough rows.
 
-    A thread takes the next task when it has done one, and nobody waits for a thread to start: a
-    core that was asleep may need longer for that than the others need for all of the work.
+    Each thread takes the next task when it has finished one. No task waits for a particular
+    thread, because starting a thread may take longer than all of the work.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Res
                 finished.set()
 
     for _ in range(n_threads - 1):
-        with suppress(RuntimeError):  # where no thread can be had, this one does it all
+        with suppress(RuntimeError):  # if no thread can be started, this one does all the work
             start_new_thread(work_on, ())
     work_on()
     finished.wait()
@@ -83,10 +83,10 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Res
 
 
 class _OneBlasThread:
-    """A limit of the whole process: the first to enter sets it, the last to leave takes it back.
+    """A limit of the whole process: the first to enter sets it, the last to leave removes it.
 
-    Contexts of several threads overlap in any order, so each restoring what it found would leave
-    the limit of another behind.
+    Contexts of several threads overlap in any order. If each restored the earlier limit, one of
+    them could leave a wrong limit.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class _OneBlasThread:
             self._before = {}
 
     def _leave_other_threads(self) -> None:
-        """A forked process has none of them, and its lock may be held by one."""
+        """Reset after a fork, which copies no threads but may copy a held lock."""
         self._lock = Lock()
         own = self._inside[get_ident()]
         self._inside = Counter({get_ident(): own}) if own else Counter()
@@ -127,12 +127,12 @@ _one_blas_thread = _OneBlasThread()
 
 
 def single_threaded_blas() -> AbstractContextManager[None]:
-    """A context in which matrix products use one core.
+    """Return a context in which matrix products use one core.
 
-    Threads that wait for each other cost small matrices more than they save, many times more
-    where other work has the cores. Contexts may be nested, and those of several threads may
-    overlap; after the last one, BLAS has the threads that it had before the first. A library that
-    is loaded inside is limited by the next context, nested or not.
+    For small matrices, threads cost more than they save, especially if other work uses the cores.
+    Contexts may be nested, and those of several threads may overlap; after the last one, BLAS has
+    the threads that it had before the first. A library that is loaded inside is limited by the
+    next context.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _set_threads(library: Any, n_threads: int) -> None:
 
 
 def _blas_libraries() -> list[Any]:
-    """Libraries of BLAS in this process. SciPy has its own, which is loaded when it is needed."""
+    """Return the BLAS libraries of this process. SciPy has its own, loaded when needed."""
     return _find_blas("scipy.special" in sys.modules or "scipy.linalg" in sys.modules)
 
 
@@ -165,7 +165,7 @@ def _find_blas(with_scipy: bool) -> list[Any]:  # noqa: ARG001  # the key of the
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

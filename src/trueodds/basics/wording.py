@@ -1,4 +1,4 @@
-"""Numbers in words, the same everywhere: messages, commands and pages."""
+"""Formats of numbers in messages, commands and pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def p_text(p: float | None) -> str:
-    """A p-value.
+    """Format a p-value.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def p_text(p: float | None) -> str:
 
 
 def p_cell(p: float | None) -> str:
-    """A p-value without its letter, for a column of p-values.
+    """Format a p-value for a column of p-values.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def p_cell(p: float | None) -> str:
 
 
 def percent_text(share: float) -> str:
-    """A share from 0 to 1 in percent, with two significant digits.
+    """Format a share from 0 to 1 in percent, with two significant digits.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def percent_text(share: float) -> str:
 
 
 def share_percent_text(share: float | None) -> str:
-    """A change or a share of any sign in percent, with a decimal below 10%.
+    """Format a change or a share of any sign in percent, with a decimal below 10%.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def share_percent_text(share: float | None) -> str:
 
 
 def signed_percent_text(share: float | None) -> str:
-    """A gain or a loss in percent, with its sign and one decimal.
+    """Format a gain or a loss in percent, with its sign and one decimal.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def signed_percent_text(share: float | None) -> str:
 
 
 def interval_percent_text(low: float | None, high: float | None) -> str:
-    """The ends of an interval in percent, as a range.
+    """Format an interval in percent as a range.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def interval_percent_text(low: float | None, high: float | None) -> str:
 
 
 def probability_text(p: float | None) -> str:
-    """A probability with two significant digits.
+    """Format a probability with two significant digits.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def probability_text(p: float | None) -> str:
 
 
 def count_text(number: float) -> str:
-    """A number of events; a sum of probabilities below 10 with one decimal.
+    """Format a number of events; a sum of probabilities below 10 has one decimal.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def e_value_text(value: float) -> str:
-    """The e-value of a monitor: three digits, or a power of ten.
+    """Format an e-value with three digits, or as a power of ten.
 
     Examples
     --------
@@ -186,12 +186,12 @@ def power_of_ten(power: int) -> str:
 
 
 def places_of(intervals: Iterable[Mapping[str, Any]], key: str = "") -> int:
-    """Decimals that show two digits of the half-width of a typical interval.
+    """Return the decimals that show two digits of the half-width of a typical interval.
 
     Parameters
     ----------
     intervals : iterable of dict
-        With the ends ``{key}low`` and ``{key}high``; missing ends do not count.
+        Bounds ``{key}low`` and ``{key}high``; missing bounds are ignored.
     """
     ends = ((row[f"{key}low"], row[f"{key}high"]) for row in intervals)
     halves = [(high - low) / 2 for low, high in ends if None not in (low, high) and high > low]
@@ -201,12 +201,12 @@ def places_of(intervals: Iterable[Mapping[str, Any]], key: str = "") -> int:
 
 
 def places_of_values(values: Iterable[float | None]) -> int:
-    """Decimals that show two digits of a typical value."""
+    """Return the decimals that show two digits of a typical value."""
     return places_of({"low": -abs(value or 0.0), "high": abs(value or 0.0)} for value in values)
 
 
 def fixed(value: float | None, places: int) -> str:
-    """A number with this many decimals; zero is "0"."""
+    """Format a number with this many decimals; zero is "0"."""
     if value is None:
         return NOTHING
     return f"{value:.{places}f}".replace("-", "−") if value else "0"
@@ -239,7 +239,7 @@ def decimal_text(
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """A number with this many significant digits, never as a power of ten.
+    """Format a number with this many significant digits, never as a power of ten.
 
     Examples
     --------

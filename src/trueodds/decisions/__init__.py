@@ -1,4 +1,4 @@
-"""Acting on probabilities: thresholds, costs, net benefit, and other base rates than the data's."""
+"""Decisions: thresholds, costs, net benefit, and changes of the base rate."""
 
 from trueodds.decisions._costs import (
     CostCurve,

@@ -1,4 +1,4 @@
-"""What decisions cost, and which are best."""
+"""Costs of decisions, and optimal decisions."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ __all__ = [
 MOST_COST = 1e300
 """Sums of a few such numbers are finite."""
 BINARY_RATIOS = np.geomspace(1e-3, 1e3, 121)
-"""Cost of a miss if a false alarm costs 1: twenty steps for each power of ten."""
+"""Cost of a miss if a false alarm costs 1, in twenty steps per power of ten."""
 SEVERAL_RATIOS = 10 ** (np.arange(2, 61) / 20)
-"""Cost of a wrong answer if asking somebody costs 1; below 1 nobody would ask."""
+"""Cost of a wrong answer if a deferral costs 1; below 1, deferring never pays."""
 
 
 def optimal_threshold(
     cost_fp: float, cost_fn: float, *, cost_tp: float = 0.0, cost_tn: float = 0.0
 ) -> float:
-    """The probability from which acting as if positive is the cheaper decision.
+    """Return the probability at or above which acting is the cheaper decision.
 
-    It needs no data: if probabilities are calibrated, it is the same for every model. (Searching
-    the best threshold on a sample instead repairs miscalibration for one pair of costs only.)
+    It needs no data: for calibrated probabilities it is the same for every model. A threshold that
+    is tuned on a sample corrects miscalibration for one pair of costs only.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def optimal_threshold(
     too_much, too_little = cost_fp - cost_tn, cost_fn - cost_tp
     if too_much <= 0 or too_little <= 0:
         raise InputError(
-            "a wrong decision must cost more than the right one for the same class; got "
-            f"cost_fp − cost_tn = {too_much:g} and cost_fn − cost_tp = {too_little:g}. Otherwise "
-            "one decision is never worse, and no probability is needed."
+            "a wrong decision must cost more than the correct one for the same class; got cost_fp "
+            "− cost_tn = {too_much:g} and cost_fn − cost_tp = {too_little:g}. Otherwise one "
+            "decision is always best, whatever the probability."
         )
     return float(too_much / (too_much + too_little))
 
@@ -109,15 +109,15 @@ def _costs(cost_matrix: Any, n_classes: int | None = None) -> Floats:
 
 
 def expected_cost(y_prob: Any, cost_matrix: Any) -> Floats:
-    """What each decision is expected to cost for each row, if the probabilities are right.
+    """Return the expected cost of each decision for each row, if the probabilities are calibrated.
 
     Parameters
     ----------
     y_prob : array-like of shape (n,) or (n, n_classes)
     cost_matrix : array-like of shape (n_classes, n_decisions)
-        Cost of each decision (column) if each class (row) is the true one. There may be other
-        decisions than to name a class, such as to ask an expert. With two classes:
-        ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
+        Cost of each decision (column) if each class (row) is the true one. Decisions need not be
+        classes; one may be to defer to an expert. With two classes: ``[[cost_tn, cost_fp],
+        [cost_fn, cost_tp]]``.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def expected_cost(y_prob: Any, cost_matrix: Any) -> Floats:
 
 
 def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
-    """The decision with the least expected cost for each row; the last one if several are equal.
+    """Return the decision with the lowest expected cost for each row; of equal ones, the last.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
 def realized_cost(
     y_true: Any, y_prob: Any, cost_matrix: Any, *, sample_weight: Any = None, classes: Any = None
 ) -> float:
-    """Mean cost of having taken the best decisions by the probabilities, given what happened.
+    """Return the mean cost of the best decisions by the probabilities, given the true labels.
 
-    Use it to compare models by what matters, or calibrated with uncalibrated probabilities.
+    Use it to compare models, or calibrated with uncalibrated probabilities, by their cost.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def realized_cost(
 
 @dataclass(frozen=True, eq=False)
 class CostCurve:
-    """Mean cost against the threshold from which one acts.
+    """Mean cost as a function of the decision threshold.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ def cost_curve(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> CostCurve:
-    """Mean cost of every threshold on a sample of two classes.
+    """Compute the mean cost of every threshold on a sample of two classes.
 
     Parameters
     ----------
@@ -248,8 +248,8 @@ def cost_curve(
         all four, as ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
     sample_weight : array-like of shape (n,), default=None
     pos_label : label, default=None
-        By default the last of two sorted labels. A single column of probabilities is that of this
-        class; of two, the one that belongs to it is taken.
+        Positive label. Default: the last of two sorted labels. A single column of probabilities
+        belongs to this class; of two columns, its own is used.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def cost_curve(
 
     Notes
     -----
-    Several classes have no single threshold: compare :func:`realized_cost` there.
+    Several classes have no single threshold; compare :func:`realized_cost` instead.
 
     Examples
     --------
@@ -314,13 +314,13 @@ def cost_curve(
 
 @dataclass(frozen=True, eq=False)
 class RatioCosts:
-    """What decisions cost by each method's probabilities, for every ratio of the two costs.
+    """Costs of decisions by each method's probabilities, for every ratio of the two costs.
 
     Attributes
     ----------
     ratio, threshold : ndarray of shape (n_ratios,)
-        Cost of the expensive mistake if the cheap one costs 1, and the probability from which one
-        acts.
+        Cost of the expensive mistake if the cheap one costs 1, and the resulting decision
+        threshold.
     cheap, expensive : dict of str to ndarray of shape (n_ratios,)
         Shares of rows with either mistake. The mean cost is ``cheap + ratio * expensive``.
     saving : dict of str to tuple of ndarray
@@ -328,7 +328,7 @@ class RatioCosts:
     without_model : ndarray of shape (n_ratios,)
         Mean cost of treating every row alike.
     usual : float
-        A ratio to begin with: rare events are usually worth as much more as they are rarer.
+        A ratio to start with; the rarer the events, the larger it is.
     """
 
     ratio: Floats
@@ -348,10 +348,10 @@ def costs_by_ratio(
     weight: Floats | None = None,
     level: float = 0.9,
 ) -> RatioCosts:
-    """Mean cost per row of the best decisions by each method's probabilities.
+    """Compute the mean cost per row of the best decisions by each method's probabilities.
 
     Two classes: act where p ≥ 1/(1 + r); a false alarm costs 1 and a miss costs r. Several
-    classes: name the most probable one where its p ≥ 1 − 1/r, otherwise ask somebody; asking
+    classes: answer with the most probable one where its p ≥ 1 − 1/r, otherwise defer; a deferral
     costs 1 and a wrong answer costs r. Both thresholds are optimal for calibrated probabilities.
 
     The saving against the baseline is paired by row; its interval is normal.
@@ -396,7 +396,7 @@ _Mistakes = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
 
 
 def _mistakes(codes: Labels, prob: Floats, threshold: float) -> _Mistakes:
-    """Which rows are decided wrongly in the cheap way, and which in the expensive way."""
+    """Return the rows with the cheap mistake, and those with the expensive one."""
     if prob.ndim == 1:
         act, positive = prob >= threshold, codes == 1
         return act & ~positive, ~act & positive
@@ -408,7 +408,7 @@ def _mistakes(codes: Labels, prob: Floats, threshold: float) -> _Mistakes:
 def _saving(
     before: list[_Mistakes], after: list[_Mistakes], ratios: Floats, share: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """Ends of the interval of cost before − cost after, row by row."""
+    """Return the interval of cost before − cost after, paired by row."""
     z = float(ndtri((1 + level) / 2))
     concentration = float(share @ share)
     low, high = np.empty(len(ratios)), np.empty(len(ratios))

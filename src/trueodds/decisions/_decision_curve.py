@@ -1,4 +1,4 @@
-"""Decision curves: net benefit against the threshold, for models and for doing without one."""
+"""Decision curves: net benefit as a function of the threshold."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class BenefitCurve:
     Attributes
     ----------
     net_benefit, low, high : ndarray of shape (n_thresholds,)
-        With the pointwise interval.
+        Net benefit with its pointwise interval.
     avoided, avoided_low, avoided_high : ndarray of shape (n_thresholds,)
-        Interventions avoided, as a share of all rows, without missing more events than by treating
-        everybody; NaN at a threshold of 0.
+        Interventions avoided compared with treating everybody, as a share of all rows, net of
+        missed events; NaN at a threshold of 0.
 
     Examples
     --------
@@ -66,9 +66,10 @@ class DecisionCurve:
     prevalence : float
         Frequency of events.
     n : int
-        Rows of positive weight.
+        Number of rows of positive weight.
     level : float
-        Of the intervals.
+        Confidence level of the
+        intervals.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class DecisionCurve:
     level: float
 
     def rows(self) -> list[dict[str, Any]]:
-        """One plain dict for each line and threshold."""
+        """Return one plain dict for each line and threshold."""
         found = []
         for name, curve in {**self.models, "treat all": self.treat_all}.items():
             columns = {key: getattr(curve, key).tolist() for key in BenefitCurve.__annotations__}
@@ -98,11 +99,11 @@ class DecisionCurve:
         return found
 
     def to_frame(self) -> Any:
-        """:meth:`rows` as a pandas frame."""
+        """Return :meth:`rows` as a pandas frame."""
         return require("pandas", "a frame of results", "pandas").DataFrame(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; None for what is not defined."""
+        """Return plain JSON values; None for undefined ones."""
         return {
             "threshold": self.threshold.tolist(),
             "models": {name: _plain(curve) for name, curve in self.models.items()},
@@ -125,10 +126,10 @@ def decision_curve(
     counts: Any = None,
     classes: Any = None,
 ) -> DecisionCurve:
-    """Net benefit of models over a range of thresholds, beside treating all and treating none.
+    """Compute the net benefit of models, of treating all and of treating none, over thresholds.
 
-    A model is of use at the thresholds where its curve lies above both of them. Choose the range of
-    thresholds by what is at stake, before looking.
+    A model is useful at thresholds where its curve lies above both. Choose the range of thresholds
+    from the costs of the decision, before you look at the result.
 
     Parameters
     ----------
@@ -137,15 +138,16 @@ def decision_curve(
     y_prob : array-like of shape (n,) or (n, 2), or dict of str to array-like
         Probabilities of one model, or of several by name.
     thresholds : array-like, default=None
-        Each in [0, 1); by default 0.01, 0.02, … 0.99.
+        Thresholds in [0, 1). Default: 0.01, 0.02, … 0.99.
     standardized : bool, default=False
-        Divide by the frequency of events, so that 1 is the best that can be.
-    level : float, default=0.9
-        Of the pointwise intervals.
+        Divide by the frequency of events, so that the maximum is 1.
+    level : float,
+        default=0.9
+        Confidence level of the pointwise intervals.
     sample_weight, classes
         As in :func:`net_benefit`. A row is one independent observation, whatever its weight.
     counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
+        Number of times that each row occurred; equivalent to repeating the rows.
 
     Returns
     -------
@@ -153,8 +155,8 @@ def decision_curve(
 
     Notes
     -----
-    Intervals are normal; that of the standardized net benefit counts the uncertainty of the
-    frequency of events too (delta method). For the difference of two models on the same rows see
+    Intervals are normal. That of the standardized net benefit includes the uncertainty of the
+    frequency of events (delta method). For the difference of two models on the same rows see
     ``trueodds.metrics.compare_metric(net_benefit, y_true, a, b, threshold=...)``. Cost: one sort
     for each model, whatever the number of thresholds.
 
@@ -193,7 +195,7 @@ def decision_curve(
     }
     first = next(iter(read.values()))
     if standardized and first.prevalence == 0:
-        raise InputError("the event never happened, so a standardized net benefit is not defined.")
+        raise InputError("there are no events, so the standardized net benefit is undefined.")
     everybody = Outcomes(np.ones(len(first.prob)), first.below, first.squares)
     z = float(ndtri((1 + level) / 2))
     return DecisionCurve(

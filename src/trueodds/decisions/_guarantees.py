@@ -593,7 +593,7 @@ class _Errors(_Rates):
         self.others = None if others is None else _Errors(others, anytime)
 
     def starts(self, limit: float, doubt: float) -> list[tuple[int, float]]:
-        """Around 1 − limit, and where the other rows promise most."""
+        """Return starts around 1 − limit, and the best start for the other rows."""
         center = math.log1p(-limit) - math.log(limit) if limit < 1 else -math.inf
         shares: dict[int, float] = {}
         for shift, share in STARTS:

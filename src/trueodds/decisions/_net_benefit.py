@@ -1,4 +1,4 @@
-"""Net benefit: true positives less false positives at the rate that the threshold implies."""
+"""Net benefit: true positives minus false positives, weighted by the odds of the threshold."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ def net_benefit(
     sample_weight: Any = None,
     classes: Any = None,
 ) -> Any:
-    """What acting on probabilities is worth, in true positives per row; greater is better.
+    """Compute the net benefit of acting on probabilities; larger is better.
 
-    One acts where p ≥ threshold. The threshold says how many false positives one would accept for a
-    true one, so benefit and harm have one unit: TP/n − FP/n · t/(1 − t). To act on nobody has 0.
+    You act where p ≥ threshold. The threshold t implies that one true positive is worth (1 − t)/t
+    false positives, so the net benefit is TP/n − FP/n · t/(1 − t). Treating nobody has net
+    benefit 0. The unit is true positives per row.
 
     Parameters
     ----------
@@ -43,15 +44,15 @@ def net_benefit(
     threshold : float or array-like
         In [0, 1).
     standardized : bool, default=False
-        Divide by the frequency of events, so that 1 is the best that can be.
+        Divide by the frequency of events, so that the maximum is 1.
     sample_weight : array-like of shape (n,), default=None
     classes : array-like, default=None
-        Both labels, the event last, if one may be absent.
+        Both labels, the event last; needed if one may be absent.
 
     Returns
     -------
     float or ndarray
-        As ``threshold``. Standardized, it is NaN if the event never happened.
+        Same shape as ``threshold``. The standardized one is NaN if there are no events.
 
     See Also
     --------
@@ -82,20 +83,19 @@ def net_benefit(
 
 
 def check_thresholds(threshold: Any) -> Floats:
-    """Thresholds as a flat array, each in [0, 1)."""
+    """Return thresholds as a flat array, each in [0, 1)."""
     places = np.atleast_1d(as_floats(threshold, "threshold")).ravel()
     bad = ~((places >= 0) & (places < 1))
     if bad.any():
         raise InputError(
-            f"threshold must be at least 0 and below 1; got "
-            f"{number_text(places[bad][0], 0, 1)}. From 1 on nobody would act."
+            f"threshold must satisfy 0 <= threshold < 1; got {number_text(places[bad][0], 0, 1)}."
         )
     return places
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Rows in the order of their probability, with cumulated weights of both classes.
+    """Rows in order of probability, with cumulative weights of both classes.
 
     ``below[k]`` is the share of class k (0: no event) among the rows before each place, and
     ``squares[k]`` the same sum of squared shares, from which variances are made.
@@ -107,11 +107,11 @@ class Outcomes:
 
     @property
     def prevalence(self) -> float:
-        """Share of events."""
+        """Return the share of events."""
         return float(self.below[1, -1])
 
     def at(self, threshold: Floats) -> ActionShares:
-        """What happens at some thresholds."""
+        """Outcomes at some thresholds."""
         place = np.searchsorted(self.prob, threshold, side="left")
         spared, total = self.below[:, place], self.below[:, -1:]
         spared_squares = self.squares[:, place]
@@ -132,12 +132,12 @@ class ActionShares:
 
     @property
     def odds(self) -> Floats:
-        """False positives that a true one is worth."""
+        """Odds of the threshold: the weight of a false positive."""
         return np.asarray(self.threshold / (1 - self.threshold))
 
     @property
     def net_benefit(self) -> Floats:
-        """Of acting from the threshold on."""
+        """Net benefit of acting at or above the threshold."""
         return np.asarray(self.share[1, 1] - self.odds * self.share[1, 0])
 
     def error(self, gain: npt.NDArray[Any]) -> Floats:
@@ -157,8 +157,8 @@ def read_outcomes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) ->
     ).of_positive_weight()
     if rows.scores.ndim != 1:
         raise InputError(
-            f"net benefit needs two classes; y_prob has {rows.scores.shape[1]} columns. Take one "
-            "class against the rest: (y_true == label, y_prob[:, k])."
+            f"net benefit needs two classes; y_prob has {rows.scores.shape[1]} columns. Evaluate "
+            "one class against the rest: (y_true == label, y_prob[:, k])."
         )
     order = np.argsort(rows.scores, kind="stable")
     share = np.full(len(rows), 1 / len(rows))

@@ -1,4 +1,4 @@
-"""Another base rate as a part of a calibration map, so that it is saved and exported with it."""
+"""Changes of the base rate inside a calibration map, saved and exported with it."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ def adjust_map_prior(
     *,
     tolerance: float = 1e-4,
 ) -> CalibrationMap:
-    """The map followed by :func:`adjust_prior`, as a map again.
+    """Return the map followed by :func:`adjust_prior`, as one map.
 
     Parameters
     ----------
     calibration_map : CalibrationMap
     old_prior, new_prior : float or array-like of shape (n_classes,)
-        Base rates where the map was learned and where it will be used, strictly between 0 and 1.
+        Base rates where the map was fitted and where it will be used, strictly between 0 and 1.
     tolerance : float, default=1e-4
-        The greatest error of a probability, for piecewise linear maps only.
+        Largest error of a probability, for piecewise linear maps only.
 
     Returns
     -------
     CalibrationMap
-        Of the same family, except that an :class:`IdentityMap` becomes a log-odds or a softmax
-        map.
+        A map of the same family, except that an :class:`IdentityMap` becomes a log-odds or a
+        softmax map.
 
     Notes
     -----
     A change of the base rate adds a constant to the log-odds. That is exact for log-odds maps
     (added to ``c``), softmax maps (to ``bias``) and step maps (at their values). A piecewise
-    linear map is bent by it between its knots, so knots are added until straight lines are within
-    ``tolerance``. One-vs-rest maps and others are refused: their parts are normalized afterwards,
-    which no change of the parts can follow; apply :func:`adjust_prior` to what they return.
+    linear map becomes curved between its knots, so knots are added until straight lines are within
+    ``tolerance``. One-vs-rest maps and others raise, because their parts are normalized
+    afterwards; apply :func:`adjust_prior` to their results.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def adjust_map_prior(
     size = as_floats(old_prior, "old_prior").size
     if not calibration_map.absorbs_prior:
         raise InputError(
-            f"a {type(calibration_map).__name__} cannot take up a base rate; apply adjust_prior "
-            "to the probabilities that it returns."
+            f"a {type(calibration_map).__name__} cannot include a change of the base rate; apply "
+            "adjust_prior to its results."
         )
     by_class = size > 2 or not calibration_map.takes_one_score
     count = (calibration_map.n_classes or size) if by_class else 2
@@ -74,18 +74,18 @@ def adjust_map_prior(
 
 
 def undersampling_correction(rate: float) -> LogOddsMap:
-    """A map that undoes training on a share of the negatives only.
+    """Return a map that corrects for training on a share of the negatives.
 
     Parameters
     ----------
     rate : float
-        The share of negatives that was kept, above 0; all positives were. (If positives were
-        repeated k times instead, 1/k.)
+        Share of the negatives that was kept, above 0, if all positives were. If positives were
+        repeated k times instead, pass 1/k.
 
     Returns
     -------
     LogOddsMap
-        Multiplies the odds by ``rate``. Call it on probabilities.
+        A map of probabilities that multiplies the odds by ``rate``.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Other base rates than that of the data: known ones, and ones to be found."""
+"""Changes of the base rate: adjustment to a known one, and estimation of an unknown one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["adjust_prior", "as_prior", "estimate_prior"]
 
 
 def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> Floats:
-    """A base rate as one number per class; a single number is that of the positive class."""
+    """Return a base rate as one number per class; a single number is the positive class's."""
     array: npt.NDArray[Any] = as_floats(prior, name).reshape(as_dense(prior, name).shape)
     if array.ndim == 0 and n_classes == 2:
         array = np.array([1 - array.item(), array.item()])
@@ -41,29 +41,29 @@ def as_prior(prior: Any, n_classes: int, name: str, *, inside: bool = True) -> F
 
 
 def adjust_prior(y_prob: Any, old_prior: Any, new_prior: Any) -> Floats:
-    """Probabilities for a population with another base rate but otherwise the same classes.
+    """Adjust probabilities to a population with another base rate.
 
-    Bayes' theorem: each class's probability is multiplied by new/old, and rows are normalized.
-    Right if the distribution of the features within each class is the same in both populations,
-    and if the probabilities are calibrated for the old one.
+    By Bayes' theorem, each class's probability is multiplied by new/old, and rows are normalized.
+    This is correct if the features have the same distribution within each class in both
+    populations, and if the probabilities are calibrated for the old one.
 
     Parameters
     ----------
     y_prob : array-like of shape (n,) or (n, n_classes)
     old_prior : float or array-like of shape (n_classes,)
-        Base rate of the positive class, or of every class, where the probabilities were learned.
+        Base rate of the positive class, or of every class, where the probabilities were calibrated.
     new_prior : float or array-like of shape (n_classes,)
-        The same where they will be used.
+        Base rate where they will be used.
 
     Returns
     -------
     ndarray of the shape of ``y_prob``
-        0 stays 0, and 1 stays 1.
+        Adjusted probabilities; 0 stays 0, and 1 stays 1.
 
     See Also
     --------
     adjust_map_prior : The same inside a calibration map.
-    estimate_prior : If the new base rate is not known.
+    estimate_prior : If the new base rate is unknown.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _normalized(rows: Floats) -> Floats:
     if not total.all():
         row = int(np.argmin(total))
         raise InputError(
-            f"row {row} of y_prob gives all probability to classes that new_prior rules out."
+            f"row {row} of y_prob has positive probability only for classes with new_prior 0."
         )
     return np.asarray(rows / total)
 
@@ -100,11 +100,11 @@ def estimate_prior(
     max_iter: int = 10_000,
     tol: float = 1e-10,
 ) -> float | Floats:
-    """The base rate of a new population, from probabilities without labels (EM).
+    """Estimate the base rate of a new population from probabilities without labels (EM).
 
-    The maximum-likelihood estimate under the assumptions of :func:`adjust_prior`. It leans fully
-    on the calibration of the probabilities: calibrate first, on labeled data of the old
-    population. Alternate: adjust to the present estimate; average.
+    This is the maximum-likelihood estimate under the assumptions of :func:`adjust_prior`. It
+    relies on calibrated probabilities, so calibrate first, on labeled data of the old population.
+    EM alternately adjusts the probabilities to the current estimate and averages them.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ def estimate_prior(
     sample_weight : array-like of shape (n,), default=None
     max_iter : int, default=10000
     tol : float, default=1e-10
-        Stop once no class's rate changes by more.
+        Stop when no class's rate changes by more than this.
 
     Returns
     -------
     float or ndarray of shape (n_classes,)
-        A float, of the positive class, if probabilities are 1-D.
+        Base rate of the positive class if probabilities are 1-D, else of every class.
 
     References
     ----------
@@ -159,8 +159,8 @@ def estimate_prior(
             break
     else:
         warn_user(
-            f"the base rate still changed by {change:.2g} after {max_iter} steps; raise max_iter "
-            "or tol.",
+            f"the base rate still changed by {change:.2g} after {max_iter} steps; increase "
+            "max_iter or tol.",
             ConvergenceWarning,
         )
     return float(prior[1]) if binary else np.asarray(prior)

@@ -1,4 +1,4 @@
-"""Comparing methods over many data sets, or on the folds of one.
+"""Tests that compare methods over many data sets, or on the folds of one.
 
 Results are a table of data sets × methods: an array, or a frame of pandas, polars or Arrow whose
 numeric columns are the methods. Losses by default; ``greater_is_better=True`` for scores.

@@ -24,7 +24,7 @@ __all__ = [
 
 
 def paired_results(first: Any, second: Any) -> tuple[Floats, Floats]:
-    """Two finite vectors of one length."""
+    """Return two vectors of one length."""
     pair = []
     for values, name in ((first, "first"), (second, "second")):
         array = as_floats(values, name)
@@ -81,8 +81,8 @@ def wilcoxon_signed_rank(
 ) -> WilcoxonTest:
     """Test whether one of two methods is better, by ranks of the differences.
 
-    The test to prefer for two methods: it counts larger differences more than :func:`sign_test`
-    does, without assuming, as a t-test would, that they are normal and commensurable.
+    This is the recommended test for two methods. It gives more weight to larger differences than
+    :func:`sign_test`, but does not assume normal differences as a t-test does.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ def wilcoxon_signed_rank(
 
 
 def _by_rank(difference: Floats) -> Floats:
-    """The same order of sizes, but finite: infinite differences are the largest."""
+    """Return finite numbers in the same order; infinite differences become the largest."""
     from scipy.stats import rankdata
 
     return np.asarray(np.sign(difference) * rankdata(np.abs(difference), method="dense"))
 
 
 def _advantage_of_second(first: Any, second: Any, greater_is_better: bool) -> Floats:
-    """How much better the second is on each data set; 0 if both are infinite."""
+    """Return how much better the second is on each data set; 0 if both are infinite."""
     check_flag(greater_is_better, "greater_is_better")
     a, b = paired_results(first, second)
     with np.errstate(invalid="ignore"):
@@ -153,7 +153,7 @@ class SignTest:
     Attributes
     ----------
     wins, draws, losses : int
-        Of the first method.
+        Results of the first method.
     p_value : float
         Two-tailed, from the binomial distribution.
 
@@ -188,7 +188,7 @@ def sign_test(
 ) -> SignTest:
     """Count wins, draws and losses, and test whether wins and losses are equally likely.
 
-    The weakest of the tests, but it assumes nothing, and everybody understands it.
+    This test has the lowest power but assumes nothing about the differences.
 
     Parameters
     ----------
@@ -198,8 +198,8 @@ def sign_test(
     tolerance : float, default=0.0
         Differences up to this are draws.
     draws : {"split", "drop"}, default="split"
-        For the p-value, give each side half of the draws (of an odd number one is left out), as
-        Demšar does, or leave them out.
+        For the p-value, give each side half of the draws as Demšar does (dropping one if their
+        number is odd), or drop them all.
 
     Returns
     -------
@@ -235,8 +235,8 @@ def _finite_pair(first: Any, second: Any, least: int) -> tuple[Floats, Floats]:
         raise InputError(f"at least {least} results of each method are needed; got {len(a)}.")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise InputError(
-            "results must be finite for a mean of differences; use wilcoxon_signed_rank or "
-            "sign_test, which take infinite ones."
+            "results must be finite for a mean of differences; wilcoxon_signed_rank and sign_test "
+            "accept infinite ones."
         )
     return a, b
 
@@ -289,18 +289,17 @@ def corrected_resampled_t_test(
 ) -> ResampledTTest:
     """Test whether two methods differ on one data set, from results on the same folds.
 
-    Folds share most of their training data, so a plain t-test finds differences where there are
-    none. Here the variance of a mean over J folds is (1/J + n_test/n_train)·s² instead of s²/J.
+    Folds share most of their training data, so a plain t-test has too many false positives. Here
+    the variance of a mean over J folds is (1/J + n_test/n_train)·s² instead of s²/J.
 
     Parameters
     ----------
     first, second : array-like of shape (n_folds,)
-        Results on the same folds, or random splits, of one data set; all repeats one after the
-        other.
+        Results on the same folds or random splits of one data set, including all repeats.
     n_train, n_test : float
-        Instances to train on and to test on, in each fold. For k folds, k − 1 and 1 will do.
+        Training and test rows of each fold. For k folds, k − 1 and 1 give the same result.
     level : float, default=0.9
-        Of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
@@ -374,10 +373,10 @@ class RelativeGain:
 
 
 def relative_gain_interval(first: Any, second: Any, *, level: float = 0.9) -> RelativeGain:
-    """Interval of the mean relative difference of two methods over data sets.
+    """Compute the mean relative difference of two methods over data sets, with its interval.
 
-    X = (measure of first − measure of second)/measure of second, on each data set; negative is a
-    gain if the measure is a loss.
+    On each data set, X = (first − second)/second; negative values are a gain if the results are
+    losses.
 
     Parameters
     ----------
@@ -407,8 +406,8 @@ def relative_gain_interval(first: Any, second: Any, *, level: float = 0.9) -> Re
     a, b = _finite_pair(first, second, least=2)
     if not b.all():
         raise InputError(
-            f"the second method's result is 0 at index {int(np.argmin(b != 0))}, so no relative "
-            "difference exists there; leave that data set out for both."
+            f"the second method's result is 0 at index {int(np.argmin(b != 0))}, so the relative "
+            "difference is undefined; remove that data set for both."
         )
     with np.errstate(all="ignore"):  # next to 0 a relative difference has no bounds
         gain = (a - b) / b

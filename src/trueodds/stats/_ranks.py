@@ -45,7 +45,7 @@ class ResultTable:
     sets: tuple[str, ...]
 
     def ranks(self, greater_is_better: bool) -> Floats:
-        """Ranks in each data set: 1 is best, equals share the mean of their ranks."""
+        """Return the ranks in each data set: 1 is best; ties share the mean of their ranks."""
         from scipy.stats import rankdata  # slow to import
 
         check_flag(greater_is_better, "greater_is_better")
@@ -79,7 +79,7 @@ def read_results(results: Any, methods: Sequence[str] | None = None) -> ResultTa
         i, j = missing[0]
         raise InputError(
             f"results must not be missing; found NaN for {names[j]!r} on {sets[i]!r} "
-            f"({len(missing)} in all). Leave the data set out for all methods, or fill it in."
+            f"({len(missing)} in all). Remove the data set for all methods, or fill it in."
         )
     return ResultTable(values, tuple(names), tuple(sets))
 
@@ -149,12 +149,13 @@ def average_ranks(
 ) -> AverageRanks:
     """Rank the methods on each data set and average the ranks.
 
-    Ranks do not care about the size of differences, so data sets of any difficulty count alike.
+    Ranks ignore the size of differences, so all data sets have the same weight.
 
     Parameters
     ----------
     results : array-like of shape (n_sets, n_methods), or frame of pandas, polars or Arrow
-        Of a frame, numeric columns are methods. No missing values; infinite ones are legal.
+        Results without missing values; infinite ones are allowed. In a frame, the numeric columns
+        are methods.
     methods : sequence of str, default=None
         Names of the columns.
     greater_is_better : bool, default=False
@@ -192,7 +193,7 @@ class FriedmanTest:
     f_statistic, f_p_value : float
         Iman and Davenport's F_F, less conservative, with its p-value.
     degrees_of_freedom : tuple of int
-        Of F_F: k − 1 and (k − 1)(N − 1).
+        Degrees of freedom of F_F: k − 1 and (k − 1)(N − 1).
 
     Examples
     --------
@@ -229,7 +230,7 @@ def friedman_test(
 ) -> FriedmanTest:
     """Test whether all methods have the same average rank.
 
-    If it rejects, :func:`nemenyi` or :func:`holm` say which of them differ.
+    If it rejects, use :func:`nemenyi` or :func:`holm` to find the methods that differ.
 
     Parameters
     ----------
@@ -297,10 +298,10 @@ class NemenyiTest:
     critical_difference : float
         Average ranks that differ by at least this are significantly different.
     p_values : ndarray of shape (n_methods, n_methods)
-        Of each pair, adjusted for the number of methods.
+        p-value of each pair, adjusted for the number of methods.
     cliques : tuple of tuple of str
-        The largest groups of methods that cannot be told apart, best first; a method may be in
-        several.
+        The largest groups of methods that do not differ significantly, best first; a method may be
+        in several.
 
     Examples
     --------
@@ -381,7 +382,7 @@ def nemenyi(
 
 
 def _cliques(average: AverageRanks, critical: float) -> tuple[tuple[str, ...], ...]:
-    """Runs of neighbors in rank that span less than the critical difference, none in another."""
+    """Return maximal runs of neighbors in rank that span less than the critical difference."""
     order = np.argsort(average.ranks, kind="stable")
     ranks = average.ranks[order]
     groups = []
@@ -428,7 +429,7 @@ class RankComparison:
 
     def __str__(self) -> str:
         """A line."""
-        verdict = "different" if self.rejected else "not told apart"
+        verdict = "different" if self.rejected else "not significant"
         return (
             f"{self.first} against {self.second}: z = {self.z:.3f}, p = {self.p_value:.3g}, "
             f"adjusted {self.adjusted_p_value:.3g}, {verdict}"

@@ -1,6 +1,6 @@
-"""Checks that any calibrator can be held to, a third party's too.
+"""Checks for any calibrator, including those of third parties.
 
-``check_calibrator(MyCalibrator())`` runs them all. To see each as a test of its own::
+``check_calibrator(MyCalibrator())`` runs them all. To run each as a separate test::
 
     @pytest.mark.parametrize("check", calibrator_checks(MyCalibrator()), ids=str)
     def test_contract(check):

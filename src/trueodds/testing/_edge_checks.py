@@ -1,4 +1,4 @@
-"""At the ends of what floats can hold, probabilities or one sentence; never a warning of NumPy."""
+"""Checks at the limits of float64: valid probabilities or one error, never a NumPy warning."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_extreme_weights_give_probabilities_or_a_sentence(calibrator: Any) -> N
     try:
         _answers(calibrator, sample.with_(weight=np.full(ROWS, 1e300)), ENDS)
     except ValueError as error:
-        assert "weight" in str(error), f"the error should speak of weights; it says: {error}"
+        assert "weight" in str(error), f"the error should mention weights; got: {error}"
 
 
 def check_ties_at_the_ends_are_legal(calibrator: Any) -> None:
@@ -79,9 +79,9 @@ def check_ties_at_the_ends_are_legal(calibrator: Any) -> None:
 
 
 def check_a_tie_is_not_cut(calibrator: Any) -> None:
-    """Rows of one score belong together: few rows of another do not share their frequency.
+    """Check that rows of one score are not split between bins.
 
-    A method that gives everyone the overall frequency cuts nothing.
+    A method that returns the overall frequency for every row splits nothing.
     """
     scores = np.repeat([0.1, 0.9], [150, 12])
     y = np.zeros(162, dtype=int)
@@ -91,7 +91,7 @@ def check_a_tie_is_not_cut(calibrator: Any) -> None:
     low, high = positive(fit(calibrator, sample), _at([0.1, 0.9]))
     same_for_all = low == high and abs(low - y.mean()) < 0.05
     assert same_for_all or high - low > 0.25, (
-        f"a tie of 150 rows was cut: {low:.3f} at 0.1 and {high:.3f} at 0.9."
+        f"a tie of 150 rows was split: {low:.3f} at 0.1 and {high:.3f} at 0.9."
     )
 
 
@@ -102,12 +102,12 @@ def check_a_refit_on_other_classes_forgets_the_first(calibrator: Any) -> None:
         warnings.simplefilter("ignore")
         twice.fit(second.scores, second.y, **features_argument(twice, second))
     once = fit(calibrator, second)
-    assert len(twice.classes_) == 2, "a refit on two classes still knows three."
+    assert len(twice.classes_) == 2, "a refit on two classes still returns three."
     np.testing.assert_array_equal(predict(twice, second), predict(once, second))
 
 
 def check_no_warning_of_numpy_is_seen(calibrator: Any) -> None:
-    """Log-odds and margins at both ends of float64; a method may refuse to learn from them."""
+    """Check log-odds and decision values at both ends of float64; a method may raise InputError."""
     if "scale" not in calibrator.get_params():
         return
     sample = binary_sample(ROWS)
@@ -117,4 +117,4 @@ def check_no_warning_of_numpy_is_seen(calibrator: Any) -> None:
         try:
             _answers(calibrator, sample.with_(scores=scores), asked, scale=scale)
         except ValueError as error:
-            assert str(error), "an error must say what is wrong."
+            assert str(error), "an error must describe the problem."

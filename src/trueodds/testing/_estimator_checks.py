@@ -1,4 +1,4 @@
-"""It behaves as scikit-learn expects, leaves nothing behind, and its map can be shipped."""
+"""Checks of scikit-learn's contract, of side effects, and of the map's JSON."""
 
 from __future__ import annotations
 

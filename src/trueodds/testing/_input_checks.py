@@ -1,4 +1,4 @@
-"""Bad input is refused with a clear error; odd but legal input is not."""
+"""Checks of input: bad input raises a clear error; unusual but legal input does not."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__: list[str] = []
 
 
 def _refused(calibrator: Any, sample: Sample, *words: str) -> None:
-    """``fit`` must raise a ValueError whose message holds one of the words."""
+    """Check that ``fit`` raises a ValueError whose message contains one of the words."""
     try:
         fit(calibrator, sample)
     except ValueError as error:
         message = str(error).lower()
         assert any(word in message for word in words), (
-            f"the error should say one of {words}; it says: {error}"
+            f"the error should contain one of {words}; got: {error}"
         )
     else:
         raise AssertionError(f"bad input was accepted; an error about {words} is expected.")
@@ -51,7 +51,7 @@ def check_nan_score_is_refused_in_prediction(calibrator: Any) -> None:
     try:
         predict(fitted, _spoilt(np.nan))
     except ValueError as error:
-        assert "nan" in str(error).lower(), f"the error should say NaN; it says: {error}"
+        assert "nan" in str(error).lower(), f"the error should mention NaN; got: {error}"
     else:
         raise AssertionError("a NaN score was accepted in predict_proba.")
 
@@ -118,7 +118,7 @@ def check_another_number_of_columns_is_refused_in_prediction(calibrator: Any) ->
     try:
         predict(fitted, wider)
     except ValueError as error:
-        assert "column" in str(error), f"the error should speak of columns; it says: {error}"
+        assert "column" in str(error), f"the error should mention columns; got: {error}"
     else:
         raise AssertionError("four columns were accepted after a fit on three.")
 

@@ -1,4 +1,4 @@
-"""Data for the checks, and one way to fit and ask a calibrator on it."""
+"""Data for the checks, and functions that fit a calibrator to it and predict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Sample:
-    """Scores, labels, and the attributes that a calibrator may want."""
+    """Scores, labels, and the features that a calibrator may need."""
 
     scores: Any
     y: Any
@@ -33,17 +33,17 @@ class Sample:
     weight: Any = None
 
     def take(self, rows: Any) -> Sample:
-        """Some of the rows, in the given order."""
+        """Return some of the rows, in the given order."""
         weight = None if self.weight is None else self.weight[rows]
         return Sample(self.scores[rows], self.y[rows], self.features[rows], weight)
 
     def with_(self, **changes: Any) -> Sample:
-        """A copy with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return replace(self, **changes)
 
 
 def binary_sample(n: int = 200, seed: int = 0) -> Sample:
-    """Over-confident probabilities of both classes, without ties."""
+    """Return overconfident probabilities of two classes, without ties."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=n)
     y = (rng.random(n) < 1 / (1 + np.exp(-z))).astype(int)
@@ -51,7 +51,7 @@ def binary_sample(n: int = 200, seed: int = 0) -> Sample:
 
 
 def multiclass_sample(n: int = 300, n_classes: int = 3, seed: int = 0) -> Sample:
-    """Over-confident rows of probabilities."""
+    """Return overconfident probabilities of several classes."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(n, n_classes))
     p = np.exp(logits)
@@ -62,7 +62,7 @@ def multiclass_sample(n: int = 300, n_classes: int = 3, seed: int = 0) -> Sample
 
 
 def fresh(calibrator: Any, **params: Any) -> Any:
-    """An unfitted copy with fixed randomness; options that it does not have are left out."""
+    """Return an unfitted copy with a fixed seed; options that it does not have are ignored."""
     copy = clone(calibrator)
     known = copy.get_params()
     wanted = {"random_state": 0, **params}
@@ -75,7 +75,7 @@ def features_argument(calibrator: Any, sample: Sample) -> dict[str, Any]:
 
 
 def fit(calibrator: Any, sample: Sample, **params: Any) -> Any:
-    """Fit an unfitted copy; warnings of our own categories are allowed, others are failures."""
+    """Fit an unfitted copy; trueodds warnings are allowed, others are failures."""
     copy = fresh(calibrator, **params)
     extra = features_argument(copy, sample)
     if sample.weight is not None:

@@ -1,4 +1,4 @@
-"""All checks, collected by their names, and the calls that run them."""
+"""The list of all checks, and the functions that run them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def calibrator_checks(calibrator: Any) -> list[CalibratorCheck]:
     Parameters
     ----------
     calibrator : estimator
-        Unfitted; copies of it are fitted. If it states ``is_monotone``, it is held to that.
+        Unfitted calibrator; copies of it are fitted. If it declares ``is_monotone``, that is
+        checked, too.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def check_calibrator(calibrator: Any) -> None:
     Raises
     ------
     AssertionError
-        Naming every check that failed, with its reason.
+        With every check that failed and its reason.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def check_calibrator(calibrator: Any) -> None:
     for check in calibrator_checks(calibrator):
         try:
             check()
-        except Exception as error:  # whatever it raises, the check has failed
+        except Exception as error:  # any exception is a failure
             reason = str(error).strip().split("\n")[0]
             failures.append(f"{check}: {type(error).__name__}: {reason}")
     if failures:

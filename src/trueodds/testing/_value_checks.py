@@ -1,4 +1,4 @@
-"""What comes out is right: in range, and the same whichever way the same evidence comes in."""
+"""Checks of results: in range, and the same for equivalent input."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_input_order_does_not_matter(calibrator: Any) -> None:
 
 
 def check_smoothing_is_used(calibrator: Any) -> None:
-    """Labels smoothed by nearly 1 say next to nothing, so forecasts change."""
+    """Check that predictions change if labels are smoothed by nearly 1."""
     if "label_smoothing" not in calibrator.get_params():
         return
     for sample in (binary_sample(), multiclass_sample()):
@@ -80,7 +80,7 @@ def check_smoothing_is_used(calibrator: Any) -> None:
 
 
 def _shuffled(sample: Sample) -> Sample:
-    """The same scores with the labels of other rows."""
+    """Return the same scores with the labels of other rows."""
     return sample.with_(y=np.random.default_rng(3).permutation(sample.y))
 
 
