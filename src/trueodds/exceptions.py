@@ -19,7 +19,7 @@ __all__ = [
     "SeparableScoresWarning",
     "SqlTooLargeError",
     "StateFormatError",
-    "TooFewInstancesError",
+    "TooFewRowsError",
     "TrueoddsWarning",
     "UncheckedGraphWarning",
     "UndefinedReplicatesWarning",
@@ -42,7 +42,7 @@ class InputError(ValueError):
     """
 
 
-class TooFewInstancesError(InputError):
+class TooFewRowsError(InputError):
     """Not enough rows to hold any out and still learn.
 
     Examples
@@ -51,7 +51,7 @@ class TooFewInstancesError(InputError):
     >>> compare_calibrators([0.2, 0.8], [0, 1])
     Traceback (most recent call last):
     ...
-    trueodds.exceptions.TooFewInstancesError: comparing methods by cross-validation ...
+    trueodds.exceptions.TooFewRowsError: comparing methods by cross-validation ...
     """
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trueodds import IdentityCalibrator, compare_calibrators
-from trueodds.exceptions import TooFewInstancesError
+from trueodds.exceptions import TooFewRowsError
 from trueodds.model_selection._comparison import HeldOut, choose
 from trueodds.model_selection._folds import (
     LossTable,
@@ -77,7 +77,7 @@ def test_very_many_instances_are_dealt_by_draws(monkeypatch):
 
 
 def test_two_classes_must_be_left_whatever_is_held_out():
-    with pytest.raises(TooFewInstancesError, match="found 3, 1 of each class"):
+    with pytest.raises(TooFewRowsError, match="found 3, 1 of each class"):
         deal_folds(*distinct([0.1, 0.2, 0.3, 0.4], [0, 0, 0, 1]), 2, seed=0)
     deal_folds(*distinct([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]), 2, seed=0)
 

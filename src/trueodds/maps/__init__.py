@@ -5,7 +5,7 @@ and read back with :func:`load`. The file format is described in ``docs/map-form
 """
 
 from trueodds.maps._band import Band
-from trueodds.maps._base import BandEndMap, CalibrationMap
+from trueodds.maps._base import BoundMap, CalibrationMap
 from trueodds.maps._binary import (
     LogOddsCurveMap,
     LogOddsMap,
@@ -27,7 +27,7 @@ from trueodds.maps._tree import TreeMap
 __all__ = [
     "AverageMap",
     "Band",
-    "BandEndMap",
+    "BoundMap",
     "CalibrationMap",
     "CharcoalGrillMap",
     "CharcoalSoftmaxMap",

@@ -49,7 +49,7 @@ from trueodds.numerics.softmax.logits import one_vs_rest_scores
 if TYPE_CHECKING:
     from trueodds.export import SqlDialect
 
-__all__ = ["BandEndMap", "BinaryMap", "CalibrationMap"]
+__all__ = ["BinaryMap", "BoundMap", "CalibrationMap"]
 
 SHARED = {"scale", "classes", "band"}
 """Fields of every family, which are in the header of the file."""
@@ -386,17 +386,19 @@ class CalibrationMap(ABC):
             return np.clip(p, 0.0, 1.0)
         return scores if p.ndim == 1 else one_vs_rest_scores(scores, self.scale)
 
-    def lower_map(self) -> BandEndMap:
-        """The lower end of the interval as a map, to be exported or applied to a frame."""
-        return self._end("lower")
+    def lower_map(self) -> BoundMap:
+        """Return the lower bound of the interval as a map, to export or to apply to a frame."""
+        return self._bound("lower")
 
-    def upper_map(self) -> BandEndMap:
-        """The upper end of the interval as a map."""
-        return self._end("upper")
+    def upper_map(self) -> BoundMap:
+        """Return the upper bound of the interval as a map."""
+        return self._bound("upper")
 
-    def _end(self, end: Literal["lower", "upper"]) -> BandEndMap:
-        curves = getattr(self._known_band(), end)
-        return BandEndMap(map=self, curves=curves, end=end, scale=self.scale, classes=self.classes)
+    def _bound(self, bound: Literal["lower", "upper"]) -> BoundMap:
+        curves = getattr(self._known_band(), bound)
+        return BoundMap(
+            map=self, curves=curves, bound=bound, scale=self.scale, classes=self.classes
+        )
 
     def _known_band(self) -> Band:
         if self.band is None:
@@ -767,35 +769,35 @@ class BinaryMap(CalibrationMap):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandEndMap(CalibrationMap, saved=False):
-    """The lower or the upper end of the interval around a map's forecast.
+class BoundMap(CalibrationMap, saved=False):
+    """The lower or upper bound of a map's interval, as a map.
 
-    It is the end of the band, or the map's own forecast where the band does not reach it: a
-    forecast is never outside its interval. :meth:`CalibrationMap.lower_map` and ``upper_map`` make
-    them, to be called, exported and applied to frames; what is saved is the map with its band.
+    The bound never crosses the prediction, which always lies inside its interval. Use
+    :meth:`CalibrationMap.lower_map` and ``upper_map`` to get one. A bound can be called, exported
+    and applied to frames; to save it, save the map with its band.
 
     Parameters
     ----------
     map : CalibrationMap
-        Without a tree's features.
+        The map of the predictions; it must not need features.
     curves : tuple of binary maps
-        With two classes one, of the scores; with several, one for each class, of the probability
-        that ``map`` gives to it, or of its score if ``map`` is a :class:`OneVsRestMap`.
-    end : {"lower", "upper"}
+        With two classes, one curve of the scores. With several, one curve for each class, of its
+        probability by ``map``, or of its score if ``map`` is a :class:`OneVsRestMap`.
+    bound : {"lower", "upper"}
 
     Examples
     --------
-    >>> from trueodds.maps import BandEndMap, IdentityMap, StepMap
+    >>> from trueodds.maps import BoundMap, IdentityMap, StepMap
     >>> curve = StepMap(edges=[0.5], values=[0.1, 0.6])
-    >>> BandEndMap(map=IdentityMap(), curves=(curve,), end="lower")([0.05, 0.3, 0.9])
+    >>> BoundMap(map=IdentityMap(), curves=(curve,), bound="lower")([0.05, 0.3, 0.9])
     array([0.05, 0.1 , 0.6 ])
     """
 
     map: CalibrationMap
     curves: tuple[CalibrationMap, ...]
-    end: Literal["lower", "upper"]
+    bound: Literal["lower", "upper"]
 
-    family: ClassVar[str] = "band_end"
+    family: ClassVar[str] = "bound"
 
     @property
     def n_classes(self) -> int:
@@ -808,10 +810,10 @@ class BandEndMap(CalibrationMap, saved=False):
         return self.map.rows_sum_to_one
 
     def _check(self) -> None:
-        check_choice(self.end, ("lower", "upper"), "end")
+        check_choice(self.bound, ("lower", "upper"), "bound")
         object.__setattr__(self, "curves", as_tuple(self.curves, "curves"))
-        if not isinstance(self.map, CalibrationMap) or isinstance(self.map, BandEndMap):
-            raise InputError("map must be a calibration map, and not an end of a band itself.")
+        if not isinstance(self.map, CalibrationMap) or isinstance(self.map, BoundMap):
+            raise InputError("map must be a calibration map other than a BoundMap.")
         if self.map.features:
             raise InputError(
                 "the interval of a map with features needs them: call "
@@ -825,19 +827,19 @@ class BandEndMap(CalibrationMap, saved=False):
         object.__setattr__(self, "map", replace(self.map, band=None))
 
     def save(self, path: str | Path) -> None:
-        """Refused: save the map, which carries its band."""
-        raise InputError("an end of a band cannot be saved alone: save the map that has the band.")
+        """Raise: save the map, which includes its band, instead."""
+        raise InputError("a BoundMap cannot be saved; save the map that has the band.")
 
     def _apply(self, scores: Floats) -> Floats:
         p = self.map._apply(scores)
-        return _outer(self.curves, self.map._band_axis(scores, p), p, self.end)
+        return _outer(self.curves, self.map._band_axis(scores, p), p, self.bound)
 
     def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
-        """The end for each class; with two classes that of the positive one, of shape (n,)."""
+        """Return the bound for each class; with two classes, that of the positive one."""
         return self.apply(scores, features)
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        outer = minimum if self.end == "lower" else maximum
+        outer = minimum if self.bound == "lower" else maximum
         forecasts, axis = self.map.expression(scores), scores
         if self.map.band_of_forecasts:
             axis = [minimum(p, 1.0) for p in forecasts]

@@ -71,9 +71,9 @@ class CharcoalGrillMap(BinaryMap):
 
     Parameters
     ----------
-    means : array of shape (n_coals,)
+    means : array of shape (n_components,)
         Where the coals lie on the log-odds axis.
-    temperatures, widths : array of shape (n_coals,)
+    temperatures, widths : array of shape (n_components,)
         Positive.
     bias : float, default=0.0
     lower, upper : float, default=-inf, inf
@@ -182,8 +182,8 @@ class CharcoalSoftmaxMap(CalibrationMap):
 
     Parameters
     ----------
-    means : array of shape (n_coals, n_classes)
-    temperatures, widths : array of shape (n_coals,)
+    means : array of shape (n_components, n_classes)
+    temperatures, widths : array of shape (n_components,)
         Positive.
     bias : array of shape (n_classes,)
     floor : float, default=-700.0

@@ -12,7 +12,7 @@ import numpy as np
 from trueodds.basics.log import logger
 from trueodds.calibrators import Calibrator, FeatureCalibrator, IdentityCalibrator, find_calibrator
 from trueodds.estimator import unfitted
-from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning, warn_user
+from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning, warn_user
 from trueodds.inputs import Floats, InputScale, check_choice
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
 from trueodds.numerics.mixture_weights import mixture_weights
@@ -295,7 +295,7 @@ class AutoCalibrator(FeatureCalibrator):
         methods, options = self._candidates(rows.n_classes), self._comparison_options()
         try:
             return compare_rows(rows, methods, options, self.scale, features)
-        except TooFewInstancesError:
+        except TooFewRowsError:
             return None
 
     def _comparison_options(self) -> ComparisonOptions:

@@ -25,7 +25,7 @@ from trueodds.calibrators import (
     method_name,
 )
 from trueodds.estimator import unfitted
-from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning
+from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
 from trueodds.inputs import (
     Floats,
     InputScale,
@@ -395,7 +395,7 @@ def compare_rows(
     )
     n_folds = min(options.cv, int(whole_rows(cells.row_weight).sum()))
     if n_folds < 2:
-        raise TooFewInstancesError("comparing methods needs at least two rows.")
+        raise TooFewRowsError("comparing methods needs at least two rows.")
     partitions = [deal_folds(cells, cell_of_row, n_folds, int(seed)) for seed in options.seeds()]
     with single_threaded_blas():
         runs = run_methods(

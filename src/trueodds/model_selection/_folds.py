@@ -15,7 +15,7 @@ from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK
 from trueodds.calibrators import Calibrator
 from trueodds.engines.sample import sample_positions
-from trueodds.exceptions import InputError, TooFewInstancesError, TrueoddsWarning
+from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.maps import IdentityMap
 from trueodds.numerics.losses import Loss, row_losses
@@ -125,7 +125,7 @@ def _check_classes(cells: Rows, whole: Labels, counts: Labels) -> None:
     np.add.at(left, cells.codes, whole[:, None] - counts)
     if ((left > 0).sum(axis=0) < 2).any():
         units = np.bincount(cells.codes, whole, cells.n_classes)
-        raise TooFewInstancesError(
+        raise TooFewRowsError(
             "comparing methods by cross-validation needs at least two rows of each of two classes; "
             f"found {', '.join(str(int(n)) for n in units)} of each class."
         )
