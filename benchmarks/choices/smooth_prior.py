@@ -29,6 +29,8 @@ VARIANTS = {
     "amplitudes of waves": lambda f: {"AMPLITUDES": tuple(a * f for a in models.AMPLITUDES)},
     "lengths of waves": lambda f: {"LENGTHS": tuple(x * f for x in (1.2, 0.4))},
     "weight of bare centers": lambda f: {"BARE_COUNTS_AS": 8.0 * f},
+    "size of jumps": lambda f: {"JUMP": models.JUMP * f},
+    "weight of jumps": lambda f: {"JUMPS_COUNT_AS": 4.0 * f},
 }
 
 

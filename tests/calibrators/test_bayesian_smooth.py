@@ -77,6 +77,46 @@ def test_scores_of_exactly_0_and_1_are_never_answered_with_0_or_1():
     assert found[1] == pytest.approx(0.9, abs=0.08)
 
 
+def votes(counts):
+    """Scores and labels of {votes of 10: (negatives, positives)}."""
+    scores = np.repeat([k / 10 for k in counts], [sum(n) for n in counts.values()])
+    labels = np.concatenate(
+        [[0] * negatives + [1] * positives for negatives, positives in counts.values()]
+    )
+    return scores, labels
+
+
+def test_no_vote_of_10_is_near_one_vote_of_10():
+    scores, y = votes({0: (25, 0), 1: (22, 3), 3: (18, 7), 5: (12, 13), 8: (6, 19), 10: (2, 23)})
+    p = BayesianSmoothCalibrator().fit(scores, y).predict_proba([0.0, 0.1])[:, 1]
+    assert 0.02 < p[0] < 0.1
+    assert p[0] < p[1] < 0.2
+
+
+def test_three_surprises_at_a_score_of_0_do_not_overturn_the_curve():
+    scores, y = votes({0: (0, 3), 1: (18, 7), 3: (16, 9), 5: (12, 13), 8: (6, 19), 10: (2, 23)})
+    p = BayesianSmoothCalibrator().fit(scores, y).predict_proba([0.0, 0.1])[:, 1]
+    assert p[0] < 0.6
+    assert 0.2 < p[1] < 0.4
+
+
+def test_many_surprises_at_a_score_of_0_are_learned():
+    counts = {0: (100, 300), 1: (350, 50), 3: (300, 100), 5: (200, 200), 10: (20, 380)}
+    p = BayesianSmoothCalibrator().fit(*votes(counts)).predict_proba([0.0, 0.1])[:, 1]
+    assert p == pytest.approx([0.75, 0.125], abs=0.04)
+
+
+def test_intervals_at_scores_of_0_and_1_hold_honest_votes():
+    rng = np.random.default_rng(0)
+    k = rng.binomial(10, rng.beta(0.7, 0.7, 1000))
+    y = (rng.random(1000) < (k + 0.7) / 11.4).astype(int)
+    smooth = BayesianSmoothCalibrator().fit(k / 10, y)
+    low, high = smooth.predict_interval([0.0, 1.0])
+    assert (low < [0.7 / 11.4, 10.7 / 11.4]).all()
+    assert (high > [0.7 / 11.4, 10.7 / 11.4]).all()
+    assert (high - low < 0.12).all()
+
+
 def test_monotone_never_falls_and_changes_little_where_the_curve_rises():
     z, y = sample(lambda z: z + 2 * np.sin(3 * z), 3000)
     grid = expit(np.linspace(-5, 5, 500))

@@ -29,8 +29,8 @@ Dirichlet scaling of classes    the same two rules (:mod:`trueodds.numerics.soft
 spline                          a tenth of the range beyond the others: a curve that is free to bend
                                 needs no level, and its penalty needs a distance
 kernel                          at 1e-10 and 1 − 1e-10: the beta kernel is nearly constant there
-Bayesian smooth (default)       at log-odds of ±700: models whose log-odds reach hundreds mean it,
-                                and priors bound what that can do
+Bayesian smooth (default)       ln 2 beyond the farthest of the other log-odds, on both sides alike;
+                                some of the models set them apart from the curve
 Bayesian structured (default)   floor δ, a parameter with a prior
                                 (:mod:`trueodds.numerics.structured_softmax.base`)
 structured vector and matrix    at the least normal float32, as the authors' program has it

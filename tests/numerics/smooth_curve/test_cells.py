@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from trueodds.numerics.smooth_curve.cells import FARTHEST, LogOddsCells, cells_of
+from trueodds.numerics.smooth_curve.cells import FARTHEST, LogOddsCells, cells_of, within_reach
 
 
 def test_few_distinct_scores_stay_as_they_are():
@@ -45,3 +45,27 @@ def test_tiny_weights_have_quantiles_too():
     cells = LogOddsCells(np.array([0.0, 1.0]), np.array([1e-9, 0.0]), np.array([0.0, 1e-9]))
     assert np.isfinite(cells.quantile).all()
     assert cells.quantile[0] < cells.quantile[1]
+
+
+def test_scores_of_0_and_1_stand_ln_2_beyond_the_farthest_other_on_both_sides():
+    z, saturated = within_reach(np.array([-np.inf, -2.0, 0.5, 1.0, 900.0]))
+    np.testing.assert_allclose(np.exp(z), np.exp([-2, -2, 0.5, 1, 2]) * [0.5, 1, 1, 1, 2])
+    assert saturated == (True, True)
+
+
+def test_one_saturated_end_is_found_and_without_others_nothing_is_moved():
+    assert within_reach(np.array([-np.inf, 0.0, 1.0]))[1] == (True, False)
+    assert within_reach(np.array([-1.0, 0.0, 1.0]))[1] == (False, False)
+    z, saturated = within_reach(np.array([-np.inf, np.inf]))
+    assert z.tolist() == [-np.inf, np.inf]
+    assert saturated == (False, False)
+
+
+def test_saturated_scores_are_never_pooled_with_others():
+    rng = np.random.default_rng(0)
+    z = np.sort(rng.normal(size=5000))
+    z[0], z[-1] = z[1] - 0.01, z[-2] + 0.01
+    cells = cells_of(z, np.ones(5000), np.zeros(5000), 200, (True, True))
+    assert cells.weight[[0, -1]].tolist() == [1, 1]
+    assert cells.z[[0, -1]].tolist() == z[[0, -1]].tolist()
+    assert cells.total == 5000

@@ -41,3 +41,23 @@ def test_the_unit_of_margins_is_a_power_of_two_near_their_spread():
     unit = margin_unit(np.array([-3000.0, 0.0, 3000.0]), np.ones(3))
     assert np.log2(unit) == round(np.log2(unit))
     assert 500 < unit < 3000
+
+
+@pytest.mark.parametrize("n", [2000, 60_000])
+def test_scores_of_0_and_1_keep_cells_of_their_own(n):
+    rng = np.random.default_rng(0)
+    score = np.concatenate([[0.0], np.sort(rng.random(n)), [1.0]])
+    n_pos = np.concatenate([[3.0], np.ones(n), [5.0]])
+    cells = kept_of_columns(score, np.zeros(n + 2), n_pos, "probability")
+    assert cells.z[[0, -1]].tolist() == [-700, 700]
+    assert cells.n_pos[[0, -1]].tolist() == [3, 5]
+    assert np.abs(cells.z[1:-1]).max() < 20
+    many = kept_of_rows(np.repeat(score, 3), np.ones(3 * n + 6, dtype=np.intp), "probability")
+    assert many.z[[0, -1]].tolist() == [-700, 700]
+    assert many.n_pos[[0, -1]].tolist() == [3, 3]
+
+
+def test_large_margins_are_not_taken_for_scores_of_0_and_1():
+    score = np.linspace(-5e5, 5e5, 30_001)
+    cells = kept_of_columns(score, np.ones(30_001), np.ones(30_001), "raw")
+    assert cells.n_pos[0] > 1

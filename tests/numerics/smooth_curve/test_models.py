@@ -79,6 +79,16 @@ def test_centers_are_the_scores_their_temperature_and_the_base_rate(cells):
     np.testing.assert_allclose(expit(curve.center("base_rate", z)), rate)
 
 
+def test_literal_scores_of_0_and_1_are_trusted_and_apart_from_the_curve():
+    cells = LogOddsCells(np.array([-3.0, 0.0, 2.0]), np.ones(3), np.ones(3), (True, False))
+    curve = Curve(cells)
+    z = np.array([-9.0, -3.0, -2.9, 2.0])
+    np.testing.assert_array_equal(curve.jumps(z), [[1], [1], [0], [0]])
+    np.testing.assert_array_equal(curve.center("literal", z), [-8, -8, -2.9, 2])
+    np.testing.assert_array_equal(curve.center("as_it_is", z), [-3, -3, -2.9, 2])
+    assert Curve(LogOddsCells(cells.z, cells.n_neg, cells.n_pos)).jumps(z).shape == (4, 0)
+
+
 def small_cells():
     z = np.arange(12.0)
     n_neg = np.array([5, 4, 6, 5, 3, 1, 0, 1, 0, 0, 1, 0.0])

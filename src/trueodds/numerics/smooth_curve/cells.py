@@ -11,11 +11,21 @@ import numpy as np
 from trueodds.inputs import Floats
 from trueodds.kernels.elementary import normal_cdf_in_place
 
-__all__ = ["FARTHEST", "LogOddsCells", "cells_of"]
+__all__ = [
+    "FARTHEST",
+    "LogOddsCells",
+    "cells_of",
+    "saturated_ends",
+    "starts_of_ends",
+    "within_reach",
+]
 
 FARTHEST = 700.0
-"""Where log-odds of −inf and +inf stand. Clipping at ±40 instead cost 0.04 of log-loss on a naive
-Bayes whose log-odds reach hundreds."""
+"""Log-odds beyond are those of scores of 0 and 1. Clipping at ±40 instead cost 0.04 of log-loss on
+a naive Bayes whose log-odds reach hundreds."""
+NEXT = float(np.log(2))
+"""How much farther out than all other log-odds those of 0 and 1 are placed: 0 is half of the
+smallest score. At ±700, a vote of 0 of 10 was not near one of 1 of 10."""
 NEAREST = 2.0**-100
 """Log-odds nearer to 0 are 0: a curve that bends between them has no slope that is a float64."""
 
@@ -32,11 +42,14 @@ class LogOddsCells:
         Their mean log-odds, strictly increasing.
     n_neg, n_pos : ndarray of shape (n_cells,)
         The weight of each class.
+    saturated : (bool, bool), default=(False, False)
+        Whether the first cell holds the scores of 0, and the last those of 1.
     """
 
     z: Floats
     n_neg: Floats
     n_pos: Floats
+    saturated: tuple[bool, bool] = (False, False)
 
     def __len__(self) -> int:
         return len(self.z)
@@ -79,10 +92,40 @@ def normal_quantiles(rank: Floats, total: float) -> Floats:
     return np.array([NORMAL.inv_cdf(r) for r in np.clip(rank, end, 1 - end).tolist()])
 
 
-def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> LogOddsCells:
+def within_reach(z: Floats) -> tuple[Floats, tuple[bool, bool]]:
+    """Increasing log-odds with those of scores of 0 and 1 next to the others; which of them occur.
+
+    How finely a score can express "nearly sure" is a property of the model and not of the class, so
+    the farthest of the others counts for both ends. Without others, nothing is known and done.
+    """
+    size = np.abs(z)
+    inner = size[size < FARTHEST]
+    if len(inner) in (0, len(z)):
+        return z, (False, False)
+    end = float(inner.max()) + NEXT
+    return np.clip(z, -end, end), saturated_ends(z)
+
+
+def saturated_ends(z: Floats) -> tuple[bool, bool]:
+    """Whether increasing log-odds begin with scores of 0, and end with scores of 1."""
+    return bool(z[0] <= -FARTHEST), bool(z[-1] >= FARTHEST)
+
+
+def starts_of_ends(z: Floats, saturated: tuple[bool, bool]) -> np.ndarray:
+    """Where to begin a cell so that saturated scores have cells of their own."""
+    return np.array([1, len(z) - 1])[list(saturated)]
+
+
+def cells_of(
+    z: Floats,
+    n_neg: Floats,
+    n_pos: Floats,
+    n_cells: int,
+    saturated: tuple[bool, bool] = (False, False),
+) -> LogOddsCells:
     """Pool rows of increasing log-odds into ``n_cells`` equal steps of their normal quantile.
 
-    Up to half as many more distinct log-odds stay as they are.
+    Up to half as many more distinct log-odds are not pooled, and saturated ones never are.
     """
     z = np.where(np.abs(z) < NEAREST, 0.0, np.clip(z, -FARTHEST, FARTHEST))
     weight = n_neg + n_pos
@@ -92,7 +135,7 @@ def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> LogOddsCe
         edges = np.linspace(first, last, n_cells + 1)[:-1]
         normal_cdf_in_place(edges)
         edges[0] = 0.0
-        starts = np.unique(np.searchsorted(rank, edges))
+        starts = np.unique(np.append(np.searchsorted(rank, edges), starts_of_ends(z, saturated)))
         starts = starts[starts < len(z)]
         mass = np.add.reduceat(weight, starts)
         z = np.add.reduceat(z * weight, starts) / mass
@@ -101,4 +144,4 @@ def cells_of(z: Floats, n_neg: Floats, n_pos: Floats, n_cells: int) -> LogOddsCe
     if not distinct.all():
         starts = np.flatnonzero(distinct)
         z, n_neg, n_pos = z[starts], np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
-    return LogOddsCells(z, n_neg, n_pos)
+    return LogOddsCells(z, n_neg, n_pos, saturated)

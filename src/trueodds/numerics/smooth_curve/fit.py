@@ -21,11 +21,12 @@ import numpy as np
 from trueodds.inputs import Floats
 from trueodds.kernels.laplace import LogisticModels, find_deviations
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of
+from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of, within_reach
 from trueodds.numerics.smooth_curve.models import (
     AMPLITUDES,
     CENTERS,
     HALF_THE_RANKING,
+    JUMP,
     SPREAD_FACTOR,
     Center,
     Curve,
@@ -53,6 +54,14 @@ ROWS_FOR_FINER_WAVES, ROWS_FOR_STEPS = 2000, 300
 BARE_COUNTS_AS = 8.0
 """Models of the 77 that one without features is worth, a priori. With 1, calibrated scores lose up
 to 0.0008 of log-loss at 1,000 rows; with 4 or 12, the mean over the arena is the same to 0.0001."""
+JUMP_CENTERS = (
+    *(Center(kind, 0.3) for kind in ("as_it_is", "temperature", "squashed")),
+    Center("base_rate", 1.0),
+)
+JUMP_LENGTHS = (None, LENGTHS[0])
+JUMPS_COUNT_AS = 4.0
+"""Models in which scores of 0 and 1 are apart from the curve, if there are such scores; each is
+worth so many others a priori. With 1, intervals at scores of 0 and 1 are too narrow."""
 WORTH_A_LOOK = 3.0
 """The difference of evidence, in nats, that makes it so: odds of 20 to 1."""
 FINER_CENTERS = (Center("as_it_is", 1.0), Center("temperature", 1.0), Center("base_rate", 1.0))
@@ -89,26 +98,35 @@ def fit_smooth_curve(
         better, but are sure of themselves, so intervals are better off without.
     """
     for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
-    cells = cells_of(z, n_neg, n_pos, for_waves)
+    saturated = (False, False)
+    if centered_on_scores:
+        z, saturated = within_reach(z)
+    cells = cells_of(z, n_neg, n_pos, for_waves, saturated)
     curve = Curve(cells)
 
-    def batch(length: float | None, among: Sequence[Center] = CENTERS) -> _Batch:
+    def batch(
+        length: float | None, among: Sequence[Center] = CENTERS, *, jumps: bool = False
+    ) -> _Batch:
         centers = [c for c in among if centered_on_scores or c.kind != "as_it_is"]
-        return _Batch(curve, centers, length)
+        return _Batch(curve, centers, length, jumps=jumps)
 
     families: list[_Family] = [batch(None)]
     if with_bare:
         families.append(_Bare(curve, "temperature"))
     if with_bare and centered_on_scores:
         families.append(_Bare(curve, "as_it_is"))
+        if any(saturated):
+            families.append(_Bare(curve, "literal"))
     if len(cells) > 1:  # a single point has no shape
         long, short = (batch(length) for length in LENGTHS)
         families += [long, short]
+        if any(saturated):
+            families += [batch(length, JUMP_CENTERS, jumps=True) for length in JUMP_LENGTHS]
         gain = short.evidence.max() - long.evidence.max()
         if cells.total >= ROWS_FOR_FINER_WAVES or gain > WORTH_A_LOOK:
             families.append(batch(FINER_LENGTH, FINER_CENTERS))
         if cells.total >= ROWS_FOR_STEPS or gain > WORTH_A_LOOK:
-            families.append(fit_steps(cells_of(z, n_neg, n_pos, for_steps)))
+            families.append(fit_steps(cells_of(z, n_neg, n_pos, for_steps, saturated)))
     return _average(curve, families)
 
 
@@ -152,7 +170,7 @@ class _Bare:
         # Of the logarithm of a temperature: what the rows say of it, and its prior.
         q = sigmoid(eta)
         precision = cells.weight @ (q * (1 - q) * eta**2) + SPREAD_FACTOR**-2
-        self._deviation = 0.0 if kind == "as_it_is" else float(precision**-0.5)
+        self._deviation = float(precision**-0.5) if kind == "temperature" else 0.0
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """One curve, uncertain by its temperature alone."""
@@ -169,33 +187,41 @@ def charge(kind: Kind, cells: LogOddsCells) -> float:
 
 
 class _Batch:
-    """All models with waves of one length, or without waves."""
+    """All models with waves of one length, or without waves; with or without jumps."""
 
-    def __init__(self, curve: Curve, centers: Sequence[Center], length: float | None) -> None:
+    def __init__(
+        self, curve: Curve, centers: Sequence[Center], length: float | None, *, jumps: bool
+    ) -> None:
         self._curve = curve
         self._length = length
+        self._jumps = jumps
         amplitudes = (None,) if length is None else AMPLITUDES
         self._kinds = [center.kind for _ in amplitudes for center in centers]
         features = self._features(curve.cells.z)
-        n_waves = features.shape[1] - len(HALF_THE_RANKING)
+        n_jumps = sum(curve.cells.saturated) if jumps else 0
+        n_waves = features.shape[1] - len(HALF_THE_RANKING) - n_jumps
         mean, deviation = [], []
         for amplitude in amplitudes:
             for center in centers:
                 expected = HALF_THE_RANKING if center.kind == "base_rate" else (0.0,) * 4
-                mean.append([*expected, *[0.0] * n_waves])
-                deviation.append([center.deviation] * 4 + [amplitude or 1.0] * n_waves)
+                mean.append([*expected, *[0.0] * (n_jumps + n_waves)])
+                widths = [center.deviation] * 4 + [JUMP] * n_jumps + [amplitude or 1.0] * n_waves
+                deviation.append(widths)
         prior = Prior(np.array(mean), np.array(deviation))
         offset = self._offsets(curve.cells.z)
         parents = _parents(centers, len(amplitudes))
         self._fits = fit_all(features, offset, curve.cells, prior, parents)
         charges = {kind: charge(kind, curve.cells) for kind in set(self._kinds)}
         self.evidence = self._fits.evidence - [charges[kind] for kind in self._kinds]
+        self.evidence += np.log(JUMPS_COUNT_AS) if jumps else 0.0
 
     def _features(self, z: Floats) -> Floats:
-        features = self._curve.features(z)
-        if self._length is None:
-            return features
-        return np.hstack([features, self._curve.waves(z, self._length)])
+        columns = [self._curve.features(z)]
+        if self._jumps:
+            columns.append(self._curve.jumps(z))
+        if self._length is not None:
+            columns.append(self._curve.waves(z, self._length))
+        return np.hstack(columns)
 
     def _offsets(self, z: Floats) -> Floats:
         by_kind = {kind: self._curve.center(kind, z) for kind in set(self._kinds)}

@@ -9,7 +9,12 @@ import numpy as np
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.kernels.tables import count_in_cells
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.smooth_curve.cells import FARTHEST, cells_of
+from trueodds.numerics.smooth_curve.cells import (
+    FARTHEST,
+    cells_of,
+    saturated_ends,
+    starts_of_ends,
+)
 
 __all__ = ["KeptCells", "kept_of_columns", "kept_of_rows", "margin_unit"]
 
@@ -41,15 +46,19 @@ class KeptCells:
 
 def kept_of_columns(score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale) -> KeptCells:
     """Cells of increasing scores and the weight of each class at each."""
+    saturated = (False, False)
+    if scale != "raw":
+        saturated = saturated_ends(log_odds(score[[0, -1]], scale))
     if len(score) > MANY:
         starts = np.arange(0, len(score), -(-len(score) // MANY))
+        starts = np.union1d(starts, starts_of_ends(score, saturated))
         weight = n_neg + n_pos
         if scale == "logit":
             score = np.clip(score, -FARTHEST, FARTHEST)
         score = np.add.reduceat(score * weight, starts) / np.add.reduceat(weight, starts)
         n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
     unit = margin_unit(score, n_neg + n_pos) if scale == "raw" else 1.0
-    cells = cells_of(log_odds(score, scale) / unit, n_neg, n_pos, MOST_CELLS)
+    cells = cells_of(log_odds(score, scale) / unit, n_neg, n_pos, MOST_CELLS, saturated)
     return KeptCells(cells.z, cells.n_neg, cells.n_pos, unit)
 
 

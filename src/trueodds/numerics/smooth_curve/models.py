@@ -3,10 +3,12 @@
 A smooth model says η(z) = center(z) + θ·features(z) + f(v(z)), where z are log-odds, v their normal
 quantiles, and f is a Gaussian process.
 
-*Centers* are where the curve is expected, so that few rows change little: the scores as they are;
+*Centers* are where the curve is expected, so that few rows change little: the scores as they are
+(``literal``: scores of 0 and 1 as well, which otherwise are taken for half of the next score);
 their temperature; the temperature of squashed scores (for models whose log-odds reach hundreds);
 the base rate, with half of the ranking kept.
 *Features* shift the curve, turn it, bend either end by itself, and turn it on the axis of ranks.
+*Jumps* set scores of exactly 0 and 1 apart from the curve that leads to them, in some models.
 *Waves* let it bend anywhere. Three amplitudes and some lengths are averaged, and none at all.
 
 Where the constants come from: deviations of 0.1, 0.3 and 1 say that calibrated log-odds differ from
@@ -46,9 +48,11 @@ __all__ = [
     "temperature",
 ]
 
-Kind = Literal["as_it_is", "temperature", "squashed", "base_rate"]
+Kind = Literal["as_it_is", "literal", "temperature", "squashed", "base_rate"]
 
 AMPLITUDES = (0.3, 1.0, 2.5)
+JUMP = 1.0
+"""How far scores of 0 and 1 may be from the curve, where they are set apart from it."""
 BEND = 3.0
 """Log-odds up to which squashing changes little."""
 TRUSTED = 8.0
@@ -139,6 +143,16 @@ class Curve:
         covariance = kernel(inducing) + JITTER * np.eye(len(inducing))
         return np.linalg.solve(np.linalg.cholesky(covariance), kernel(self.quantile(z))).T
 
+    def jumps(self, z: Floats) -> Floats:
+        """One at scores of 0, and one at scores of 1; of shape (n, number of such ends)."""
+        ends = zip(self._ends(z), self.cells.saturated, strict=True)
+        return np.array([end for end, is_so in ends if is_so], float).reshape(-1, len(z)).T
+
+    def _ends(self, z: Floats) -> tuple[np.ndarray, np.ndarray]:
+        """Which are scores of 0, and which scores of 1."""
+        low, high = self.cells.saturated
+        return (z <= self.cells.z[0]) & low, (z >= self.cells.z[-1]) & high
+
     def _inducing(self, length: float) -> Floats:
         """Points at which a process is known: in steps of 0.7 lengths, or the cells if fewer."""
         v = self.cells.quantile
@@ -150,6 +164,9 @@ class Curve:
         z = self.inside(z)
         if kind == "as_it_is":
             return self.inside(np.clip(z, -TRUSTED, TRUSTED))
+        if kind == "literal":
+            low, high = self._ends(z)
+            return np.where(low, -TRUSTED, np.where(high, TRUSTED, np.clip(z, -TRUSTED, TRUSTED)))
         if kind == "temperature":
             return self._temperature * z
         if kind == "squashed":
