@@ -436,3 +436,16 @@ def test_a_monitor_keeps_groups_apart_that_differ_at_their_end(tmp_path):
     )
     again = CalibrationMonitor.load(monitor.save(tmp_path / "state.json"))
     assert again.to_dict()["stream"]["groups"] == groups[:2].tolist()
+
+
+def test_what_the_fuzzer_found_is_refused_in_a_sentence():
+    p, y, groups = [0.2, 0.7, 0.6], [0, 1, 1], ["a", "b", "b"]
+    for anytime in (pd.NA, np.array([True, False]), None, "yes"):
+        with pytest.raises(InputError, match="anytime must be True or False"):
+            decisions.guaranteed_threshold(y, p, at_most=0.5, anytime=anytime)
+        with pytest.raises(InputError, match="anytime must be True or False"):
+            decisions.guaranteed_thresholds(y, p, groups=groups, at_most=0.5, anytime=anytime)
+    days = np.array(["2026-01-01", "2026-01-02"] * 4, dtype="datetime64[s]").tolist()
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    with pytest.raises(InputError, match="the estimator cannot be fitted to these rows"):
+        validate_model(GaussianNB(), X, days, n_resamples=2)

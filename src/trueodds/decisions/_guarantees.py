@@ -44,6 +44,7 @@ from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     check_choice,
+    check_flag,
     check_number,
     encode_groups,
     repeat_rows,
@@ -342,6 +343,7 @@ def guaranteed_thresholds(
     )
     prob, positive = _actions(rows, risk)
     codes, names = encode_groups(columns["groups"], len(positive))
+    check_flag(anytime, "anytime")
     doubt = _doubt(confidence) / len(names)
     found: dict[Any, ThresholdGuarantee] = {}
     for i, name in enumerate(names.tolist()):
@@ -394,6 +396,7 @@ def guarantee_of_table(
     help to choose where the walk for errors begins.
     """
     check_choice(risk, get_args(Risk), "risk")
+    check_flag(anytime, "anytime")
     doubt = _doubt(confidence)
     rates: _Counted
     if risk == "cost":

@@ -12,17 +12,16 @@ from trueodds.engines.frames import (
     check_plain_names,
     collect_row,
 )
+from trueodds.engines.labels import LabelColumn
 from trueodds.engines.rules import (
     OUTSIDE,
     Column,
     Rule,
     any_broken,
-    class_number_rules,
     count_true,
     example_of,
     find_broken,
     hint_of,
-    label_rules,
     score_rules,
     unusable,
     weight_rules,
@@ -55,14 +54,10 @@ class FrameColumns:
 
     frame: Any
     score_name: str
-    label_name: str
     weight_name: str | None
     score: Any
-    label: Any
+    label: LabelColumn
     weight: Any
-    label_is_float: bool
-    label_is_bool: bool
-    label_is_text: bool
 
 
 @dataclass(frozen=True)
@@ -92,30 +87,13 @@ def open_columns(frame: Any, score: str, label: str, weight: str | None) -> Fram
     check_number(frame, schema[score], score, "score")
     if weight is not None:
         check_number(frame, schema[weight], weight, "weight")
-    kind = schema[label]
-    column = nw.col(label)
-    if isinstance(kind, (nw.Object, nw.Unknown, nw.List, nw.Struct, nw.Array)):
-        raise InputError(
-            f"label column {label!r} holds values of type {kind}; cast it to numbers, booleans or "
-            "text first."
-        )
-    if kind == nw.Boolean:
-        column = column.cast(nw.Int64)  # not every engine has a greatest boolean
-    elif isinstance(kind, (nw.Categorical, nw.Enum)):
-        column = column.cast(nw.String)
-    elif kind == nw.Decimal or kind.is_float():
-        column = column.cast(nw.Float64)
     return FrameColumns(
         frame,
         score,
-        label,
         weight,
         nw.col(score).cast(nw.Float64),
-        column,
+        LabelColumn.of(label, schema[label]),
         None if weight is None else nw.col(weight).cast(nw.Float64),
-        label_is_float=kind == nw.Decimal or kind.is_float(),
-        label_is_bool=kind == nw.Boolean,
-        label_is_text=isinstance(kind, (nw.String, nw.Categorical, nw.Enum)),
     )
 
 
@@ -164,12 +142,12 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
         # NaN is the greatest number to some engines and poisons the rest.
         return nw.when(~column.is_nan()).then(column).otherwise(None)
 
-    label = columns.label
+    label = columns.label.value
     finite = known(columns.score)
-    if columns.label_is_float:
+    if columns.label.is_float:
         known_label = known(label)
     else:  # pandas finds no least text among nulls, which are refused below
-        known_label = label.fill_null("") if columns.label_is_text else label
+        known_label = label.fill_null("") if columns.label.is_text else label
     inner = finite.abs() < math.inf
     if scale == "probability":
         inner = (finite > 0) & (finite < 1)
@@ -208,16 +186,7 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
 def _rules(columns: FrameColumns, scale: InputScale) -> list[Rule]:
     score = Column(columns.score_name, columns.score)
     found = score_rules([score], scale, outside_hint=OUTSIDE_HINT, infinite_hint=INFINITE_HINT)
-    label, name = columns.label, columns.label_name
-    found += label_rules(
-        name,
-        label.is_null(),
-        label,
-        is_text=columns.label_is_text,
-        number=label if columns.label_is_float else None,
-    )
-    if columns.label_is_float:
-        found += class_number_rules(name, label)
+    found += columns.label.rules()
     if columns.weight is not None:
         found += weight_rules(Column(str(columns.weight_name), columns.weight))
     return found

@@ -182,12 +182,12 @@ class _Query:
         first, last = facts.first_label, facts.last_label
         if pos_label is None and first == last:
             raise InputError(
-                f"label column {columns.label_name!r} must hold two classes; all "
-                f"{facts.n_rows} rows are {_shown(columns, first)!r}."
+                f"label column {columns.label.name!r} must hold two classes; all "
+                f"{facts.n_rows} rows are {columns.label.written(first)!r}."
             )
         if pos_label is None:
             check_positive_class((first, last), "pos_label")
-        positive = last if pos_label is None else _as_label(columns, pos_label)
+        positive = last if pos_label is None else columns.label.meant(pos_label)
         whole = isinstance(first, int) and last - first <= 1
         return cls(columns, facts, pos_label, positive, may_have_more=not whole)
 
@@ -196,7 +196,7 @@ class _Query:
         import narwhals as nw
 
         columns, facts = self.columns, self.facts
-        frame, score, label = columns.frame, columns.score, columns.label
+        frame, score, label = columns.frame, columns.score, columns.label.value
         if facts.zero_weights:
             frame = frame.filter(columns.weight > 0)
         is_positive = label == self.positive
@@ -231,10 +231,11 @@ class _Query:
         if first == last:
             return None
         negative = first if self.positive == last else last
-        return _shown(self.columns, negative), _shown(self.columns, self.positive)
+        label = self.columns.label
+        return label.written(negative), label.written(self.positive)
 
     def _check_labels(self, has_more: bool, has_positive: bool) -> None:
-        name = self.columns.label_name
+        name = self.columns.label.name
         if self.pos_label is None and has_more:
             raise InputError(
                 f"label column {name!r} must hold two classes; found more, for example "
@@ -247,32 +248,8 @@ class _Query:
             )
 
     def _examples(self) -> str:
-        few = self.columns.frame.select(self.columns.label.alias("label")).head(FEW_ROWS)
+        few = self.columns.frame.select(self.columns.label.value.alias("label")).head(FEW_ROWS)
         labels = set(collect_columns(few, ["label"])["label"].tolist())
         labels |= {self.facts.first_label, self.facts.last_label}
-        shown = [repr(_shown(self.columns, label)) for label in sorted(labels)]
+        shown = [repr(self.columns.label.written(label)) for label in sorted(labels)]
         return ", ".join(shown[:5]) + (", …" if len(shown) > 5 else "")
-
-
-def _shown(columns: FrameColumns, label: Any) -> Any:
-    """A label as the user wrote it."""
-    return bool(label) if columns.label_is_bool else label
-
-
-def _as_label(columns: FrameColumns, pos_label: Any) -> Any:
-    """``pos_label`` in the type of the column, since a command line has only text."""
-    if hasattr(pos_label, "item"):
-        pos_label = pos_label.item()
-    if columns.label_is_text:
-        return str(pos_label)
-    if columns.label_is_bool and str(pos_label).lower() in ("true", "false"):
-        return int(str(pos_label).lower() == "true")
-    if isinstance(pos_label, str):
-        try:
-            return float(pos_label) if columns.label_is_float else int(pos_label)
-        except ValueError:
-            raise InputError(
-                f"pos_label is {pos_label!r}, but label column {columns.label_name!r} holds "
-                f"{'booleans' if columns.label_is_bool else 'numbers'}."
-            ) from None
-    return pos_label

@@ -22,7 +22,6 @@ __all__ = [
     "Column",
     "Rule",
     "any_broken",
-    "class_number_rules",
     "count_true",
     "example_of",
     "find_broken",
@@ -165,7 +164,8 @@ def label_rules(
     is_text : bool, default=False
         Whether the values are texts.
     number : Expr, default=None
-        The label, if its type has fractions and NaN.
+        The label, if its type has fractions and NaN: it must be a whole number that float64
+        distinguishes from its neighbors.
     classes : sequence of str
         All that ``value`` may be; empty if anything.
     """
@@ -175,25 +175,16 @@ def label_rules(
         found += text_rules(name, value)
         example = example_of(value)
     if number is not None:
-        found.append(Rule(name, "is NaN", number.is_nan(), example))
-        found.append(Rule(name, "is infinite", number.abs() == math.inf, example))
+        hint = "labels must be classes, not real numbers."
+        found += [
+            Rule(name, "is NaN", number.is_nan(), example),
+            Rule(name, "is infinite", number.abs() == math.inf, example),
+            Rule(name, "is too large for a label (2⁵³)", number.abs() > MOST_LABEL, example),
+            Rule(name, "is not a whole number", number != number.floor(), example, hint),
+        ]
     if classes:
         found.append(Rule(name, "is not among --class", ~value.is_in(list(classes)), example))
     return found
-
-
-def class_number_rules(name: str, number: Any) -> list[Rule]:
-    """Labels that are floats must be whole numbers that float64 distinguishes."""
-    return [
-        Rule(name, "is too large for a label (2⁵³)", number.abs() > MOST_LABEL, number),
-        Rule(
-            name,
-            "is not a whole number",
-            number != number.floor(),
-            number,
-            "labels must be classes, not real numbers.",
-        ),
-    ]
 
 
 def any_broken(rules: Sequence[Rule]) -> Any:

@@ -17,11 +17,11 @@ from trueodds.engines.frames import (
     collect_row,
     open_frame,
 )
+from trueodds.engines.labels import LabelColumn
 from trueodds.engines.rules import (
     Column,
     any_broken,
     count_true,
-    label_rules,
     score_rules,
     weight_rules,
 )
@@ -131,11 +131,7 @@ def _check_rows(
         infinite_hint=INFINITE_HINT,
         sum_hint="if the columns are independent scores, use OneVsRestCalibrator.",
     )
-    kind, value = schema[label], nw.col(label)
-    is_text = isinstance(kind, (nw.String, nw.Categorical, nw.Enum))
-    if is_text:
-        value = value.cast(nw.String)
-    rules += label_rules(label, nw.col(label).is_null(), value, is_text=is_text)
+    rules += LabelColumn.of(label, schema[label]).rules()
     if weight is not None:
         rules += weight_rules(columns[-1])
     found = collect_row(

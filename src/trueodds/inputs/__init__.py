@@ -29,6 +29,7 @@ from trueodds.inputs._labels import (
     encode_groups,
     encode_labels,
     is_missing,
+    known_codes,
     label_column,
     order_two_labels,
 )
@@ -115,6 +116,7 @@ __all__ = [
     "is_choice",
     "is_label",
     "is_missing",
+    "known_codes",
     "label_column",
     "number_text",
     "order_two_labels",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
@@ -27,6 +27,7 @@ __all__ = [
     "encode_groups",
     "encode_labels",
     "is_missing",
+    "known_codes",
     "label_column",
     "order_two_labels",
 ]
@@ -241,8 +242,8 @@ def dense_labels(y: Any, name: str = "y") -> npt.NDArray[Any]:
     >>> dense_labels([Answer.NO, Answer.YES])
     array(['no', 'yes'], dtype=object)
     """
-    if isinstance(y, (list, tuple)) and _enums(y):
-        members = np.empty(len(y), dtype=object)  # NumPy would cut the names of some
+    if isinstance(y, (list, tuple)) and _numpy_would_change(y):
+        members = np.empty(len(y), dtype=object)
         members[:] = y
         y = members
     array = as_dense(y, name)
@@ -256,6 +257,16 @@ def dense_labels(y: Any, name: str = "y") -> npt.NDArray[Any]:
         )
     plain = [label.value if isinstance(label, Enum) else label for label in array.flat]
     return np.array(plain, dtype=object).reshape(array.shape)
+
+
+def _numpy_would_change(labels: Sequence[Any]) -> bool:
+    """Whether an array would cut names of an Enum or NUL characters, or turn numbers into texts."""
+    kinds = set(map(type, labels))
+    if str in kinds and len(kinds) > 1:
+        return all(isinstance(label, Hashable) for label in labels)
+    return bool(_enums(labels)) or (
+        kinds == {str} and any(label.endswith("\0") for label in labels)
+    )
 
 
 def _enums(labels: Iterable[Any]) -> list[type[Enum]]:
@@ -286,17 +297,28 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Labels, npt.NDArray[Any]
     if declared.ndim != 1 or len(declared) < 2 or not _are_distinct(declared):
         raise InputError(f"classes must be two or more distinct labels; got {shown(classes)}.")
     _check_lengths(declared, "classes")
-    codes = np.full(array.shape, -1, dtype=np.intp)
-    for code, label in enumerate(declared):
-        # 10**400 is no label of an array of floats, a text none of structures, and a list is none.
-        with contextlib.suppress(OverflowError, TypeError, ValueError):
-            same = array == label
-            codes[same if isinstance(same, np.ndarray) and same.dtype == bool else []] = code
+    codes = known_codes(array, declared)
     if (codes < 0).any():
         index = int(np.argmax(codes < 0))
         label = array[index : index + 1].tolist()[0]
         raise InputError(f"y has the label {shown(label)} at index {index}, not in classes.")
     return codes, declared
+
+
+def known_codes(labels: npt.NDArray[Any], classes: Sequence[Any] | npt.NDArray[Any]) -> Labels:
+    """Return labels as their places among classes; −1 for those that are none of them."""
+    if labels.dtype.kind == "O" or len(classes) > len(labels):
+        plain = classes.tolist() if isinstance(classes, np.ndarray) else classes
+        known = {label: code for code, label in enumerate(plain)}
+        found = [known.get(x, -1) if isinstance(x, Hashable) else -1 for x in labels.tolist()]
+        return np.array(found, dtype=np.intp)
+    codes = np.full(labels.shape, -1, dtype=np.intp)
+    for code, label in enumerate(classes):
+        # 10**400 is no label of an array of floats, a text none of structures, and a list is none.
+        with contextlib.suppress(OverflowError, TypeError, ValueError):
+            same = labels == label
+            codes[same if isinstance(same, np.ndarray) and same.dtype == bool else []] = code
+    return codes
 
 
 def _are_distinct(labels: npt.NDArray[Any]) -> bool:

@@ -229,9 +229,11 @@ class _Work:
     metrics: dict[str, Metric]
 
     def fit(self, rows: Labels) -> Any:
-        return clone(self.estimator).fit(
-            _safe_indexing(self.X, rows), self.classes[self.codes[rows]]
-        )
+        X, y = _safe_indexing(self.X, rows), self.classes[self.codes[rows]]
+        try:
+            return clone(self.estimator).fit(X, y)
+        except ValueError as error:  # dates as labels, for example
+            raise InputError(f"the estimator cannot be fitted to these rows: {error}") from error
 
     def figures(self, model: Any, rows: Labels) -> Figures:
         prob = np.asarray(model.predict_proba(_safe_indexing(self.X, rows)), dtype=np.float64)

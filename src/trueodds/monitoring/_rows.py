@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from trueodds.inputs import (
     check_label_length,
     check_length,
     check_weight_size,
+    is_missing,
+    known_codes,
     positive_column,
     validate_scores,
     where,
@@ -100,22 +102,14 @@ def as_rows(scores: Any) -> Any:
 def label_codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -> Labels:
     """Return labels as 0 … n_classes − 1, and −1 for missing ones."""
     values = as_column(y, "y", n)
+    missing = np.zeros(n, dtype=bool)
     if values.dtype.kind in "biu" and classes is None:
         codes = values.astype(np.intp)
-        missing = np.zeros(n, dtype=bool)
-    elif values.dtype.kind == "f" and classes is None:
-        with np.errstate(over="ignore"):  # what is infinite then is no label either
-            values = values.astype(np.float64)  # float16 ends before 2³¹
-        missing = np.isnan(values)
-        whole = missing | (values == np.floor(values)) & (np.abs(values) < 2**31)
-        codes = np.where(whole & ~missing, values, -2).astype(np.intp)
     else:
-        missing = np.array([v is None or (v == v) is not True for v in values.tolist()], dtype=bool)
-        codes = np.full(n, -1, dtype=np.intp)
-        known = {label: code for code, label in enumerate(classes or range(n_classes))}
-        for place in np.flatnonzero(~missing):
-            label = values[place].item() if hasattr(values[place], "item") else values[place]
-            codes[place] = known.get(label, -2) if isinstance(label, Hashable) else -2
+        if values.dtype.kind not in "biuU":
+            missing = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=n)
+        codes = known_codes(values, range(n_classes) if classes is None else classes)
+    codes[missing] = -1
     wrong = ~missing & ((codes < 0) | (codes >= n_classes))
     if wrong.any():
         found = values[int(np.argmax(wrong))]

@@ -55,7 +55,8 @@ class Checks:
         if columns.label is not None:
             kind = kinds[columns.label]
             text = self._add(as_text(columns.label, kind))
-            number = self._add(as_number(columns.label, kind)) if kind in FLOATS else None
+            real = kind in FLOATS or kind.startswith("DECIMAL")
+            number = self._add(as_number(columns.label, kind)) if real else None
             self.rules += label_rules(
                 columns.label,
                 text.is_null(),

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trueodds.basics.shown import shown
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.open import DataSource
-from trueodds.cli.files.sql import TEXT_TYPES, as_text, quoted, values
+from trueodds.cli.files.sql import as_text, quoted, values
 from trueodds.cli.output import note
 from trueodds.cli.rows.columns import ColumnNames
+from trueodds.engines.labels import Label, class_of, find_label, is_similar, labels_of
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     from trueodds.table import ScoreTable
 
-__all__ = ["Classes", "class_of", "code_known_classes", "find_classes"]
+__all__ = ["Classes", "code_known_classes", "find_classes"]
 
-Label = str | int | float | bool
 MOST_LABELS = 1000
 
 
@@ -133,12 +131,12 @@ def code_known_classes(
         return _code(text, texts, missing, "-1")
     if len(classes) != 2:
         raise UsageError("--positive is for two classes.")
-    if named and _matching(classes, positive) == classes[0]:
+    if named and find_label(classes, positive) == classes[0]:
         raise UsageError(
             f"the map's positive class is {shown(classes[1])}, and {shown(positive)} (--positive) "
             "is its negative one; leave the option out, or fit a map with it."
         )
-    chosen = _matching(keys, positive)
+    chosen = find_label(keys, positive)
     if chosen is None:
         note(f"{source.name}: no row has the label {shown(positive)} (--positive).")
     return _code(text, [[], [] if chosen is None else keys[chosen]], missing, "0")
@@ -151,26 +149,6 @@ def _code(text: str, groups: Sequence[list[str]], missing: str = "", other: str 
         f"WHEN {text} IN {values(texts)} THEN {code}" for code, texts in enumerate(groups) if texts
     ]
     return f"CASE {' '.join(cases)} ELSE {other} END"
-
-
-def class_of(text: str, classes: Sequence[Label]) -> int | None:
-    """The class that a text of a file stands for: the same text before an equal number."""
-    places = range(len(classes))
-    exact = [place for place in places if str(classes[place]) == text]
-    return next(iter([*exact, *(k for k in places if _is_equal(classes[k], text))]), None)
-
-
-def _is_equal(label: Label, text: str) -> bool:
-    """Whether a text is the same number or truth as a label."""
-    try:
-        number = float(label)
-    except ValueError:
-        return False
-    truth = {"true": 1.0, "false": 0.0}.get(text.casefold())
-    try:
-        return number == (float(text) if truth is None else truth)
-    except ValueError:
-        return False
 
 
 def _labels_of(
@@ -187,51 +165,18 @@ def _labels_of(
             f"column {shown(name)} has more than {MOST_LABELS:,} different values, such as "
             f"{shown(found[0])} and {shown(found[1])}; labels must be classes."
         )
-    # All values of a CSV file are texts, so labels such as 0 and 1 are read as numbers.
-    return _values_of(found, kind, untyped=source.files.format == "csv"), seen
-
-
-def _matching(labels: Iterable[Label], text: str) -> Label | None:
-    """The label that a word of the command line means; an exact one before a similar one."""
-    known = list(labels)
-    exact = [label for label in known if str(label) == text]
-    similar = [label for label in known if _matches(label, text)]
-    return next(iter(exact + similar), None)
-
-
-def _values_of(found: list[str], kind: str, *, untyped: bool) -> dict[Label, list[str]]:
-    """Labels as what they are, with the texts that stand for each: 1 is "1" and "1.0"."""
-    keys: dict[Label, list[str]] = defaultdict(list)
     if kind == "BOOLEAN":
-        return {key == "true": [key] for key in found}
-    is_text = kind in TEXT_TYPES and not untyped and kind != "JSON"
-    numbers = None if is_text else _numbers(found)
-    for position, key in enumerate(found):
-        keys[key if numbers is None else numbers[position]].append(key)
-    return keys
-
-
-def _numbers(texts: list[str]) -> list[Label] | None:
-    """All texts as numbers, whole ones as integers; None if one is not a number."""
-    result: list[Label] = []
-    for text in texts:
-        try:
-            number = float(text)
-        except ValueError:
-            return None
-        if not math.isfinite(number):  # "inf" and "nan" are names here
-            return None
-        result.append(int(number) if number.is_integer() else number)
-    return result
-
-
-def _matches(label: Label, text: str) -> bool:
-    if str(label) == text or str(label).casefold() == text.casefold():
-        return True
-    try:
-        return not isinstance(label, str) and float(text) == label
-    except ValueError:
-        return False
+        return {key == "true": [key] for key in found}, seen
+    # All values of a CSV file are texts, so labels such as 0 and 1 are read as numbers.
+    as_texts = kind == "VARCHAR" and source.files.format != "csv"
+    labels = labels_of(found, as_texts=as_texts)
+    real = [label for label in labels if isinstance(label, float)]
+    if real:
+        raise InputError(
+            f"column {shown(name)} holds numbers that are not whole, such as {real[0]}; labels "
+            "must be classes, not real numbers."
+        )
+    return labels, seen
 
 
 def _plain(label: Label) -> str:
@@ -276,7 +221,7 @@ def _of_two(
             f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}), not two; pass "
             "--positive LABEL to set one against the others, or one --score for each class."
         )
-    chosen = _matching(labels, positive)
+    chosen = find_label(labels, positive)
     if chosen is None:
         raise InputError(
             f"column {shown(name)} has no label {shown(positive)} (--positive); "
@@ -301,7 +246,7 @@ def _named_like(labels: list[Label], columns: tuple[str, ...]) -> list[Label] | 
     prefix = os.path.commonprefix(columns)  # noqa: RUF071 (of letters, not of folders)
     for start in sorted({0, prefix.rfind("_") + 1, len(prefix), len(prefix.rstrip("0123456789"))}):
         ends = [name[start:] for name in columns]
-        found = [next((x for x in labels if _matches(x, end)), None) for end in ends]
+        found = [next((x for x in labels if is_similar(x, end)), None) for end in ends]
         if len(set(ends)) == len(ends) and len({*found} - {None}) == len(labels):
             whole = all(isinstance(label, int) for label in labels)
             if all(end.isdecimal() for end in ends) or not whole:
@@ -331,6 +276,6 @@ def _of_columns(labels: list[Label], columns: ColumnNames, name: str) -> list[La
         raise InputError(f"column {shown(name)} holds one label only, {shown(labels[0])}.")
     result: list[Label] = []
     for text in columns.classes:
-        found = [label for label in labels if _matches(label, text)]
+        found = [label for label in labels if is_similar(label, text)]
         result.append(found[0] if found else text)
     return result
