@@ -1,8 +1,8 @@
 """
 Before and after
 ================
-AdaBoost ranks handwritten digits well, but its probabilities all lie near one half. Beta
-calibration sets them right. The band says how far points stray by chance alone.
+AdaBoost ranks handwritten digits well, but its probabilities all lie near 0.5. Beta calibration
+corrects them. The band shows how far the points of a calibrated model stray by chance.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """
-How little two hundred rows say
-===============================
+How little two hundred rows determine
+=====================================
 Bayesian isotonic calibration averages over non-decreasing functions and shows how far they spread.
 """
 
@@ -17,7 +17,7 @@ for ax, n in zip(axes, (200, 5000), strict=True):
     y = rng.random(n) < scores**2
     calibrator = BayesianIsotonicCalibrator(random_state=0).fit(scores, y)
     low, high = calibrator.predict_interval(grid, level=0.9)
-    ax.fill_between(grid, low, high, alpha=0.25, label="90 % of the maps")
+    ax.fill_between(grid, low, high, alpha=0.25, label="90% of the maps")
     ax.plot(grid, calibrator.map_(grid), label="their mean")
     ax.plot(grid, grid**2, "k--", linewidth=1, label="the truth")
     ax.set(title=f"{n} rows", xlabel="score", aspect="equal")

@@ -1,8 +1,8 @@
 """
 One temperature for a network of ten classes
 ============================================
-A network that was trained too long is right less often than it says. One number, the temperature
-that its logits are divided by, repairs most of it and never changes which class comes first.
+A network that was trained too long is overconfident. Dividing its logits by one number, the
+temperature, corrects most of the error and never changes which class comes first.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ before = network.predict_proba(X_new)
 after = calibrator.predict_proba(network.predict_log_proba(X_new))
 
 # %%
-# Hatched is what the network promises too much:
+# The hatched gaps show overconfidence:
 
 forecasts = {"as trained": before, f"at temperature {calibrator.temperature_:.2f}": after}
 display = ReliabilityDisplay.from_predictions(
@@ -37,6 +37,6 @@ display = ReliabilityDisplay.from_predictions(
 display.plot_grid(style="gaps").figure_.set_size_inches(9, 6)
 
 # %%
-# and what that costs, before and after:
+# The log-loss before and after:
 
 round(log_loss(y_new, before), 2), round(log_loss(y_new, after), 2)

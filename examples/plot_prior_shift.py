@@ -1,9 +1,9 @@
 """
-Another base rate than in training
-==================================
-Negatives were thrown away until both classes were as frequent, which is quick to train on. In the
-field one in fifty is positive, so the model says far too much. No new labels are needed: what it
-learned about the classes still holds, and only the odds move, all by the same factor.
+A different base rate than in training
+======================================
+The training set contains only as many negatives as positives. In production one row in fifty is
+positive, so the predictions are far too high. No new labels are needed: the classes look the same,
+and all odds change by the same factor.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """
-Margins of a support vector machine
-===================================
-A margin has no scale of its own: +2 may mean anything. A logistic curve (Platt's method) gives it
-one, learned from margins of rows that the machine did not see. Say ``scale="raw"``.
+Decision values of a support vector machine
+===========================================
+A decision value has no fixed scale: +2 may mean anything. Platt scaling maps it to a probability.
+It is fitted on held-out decision values with ``scale="raw"``.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """
-The threshold that the costs ask for
-====================================
-If a miss costs nine times a false alarm, act from 0.1 on. That needs no search, but it needs
-probabilities that are right: with those of naive Bayes the same threshold is far from the cheapest.
+The threshold that follows from costs
+=====================================
+If a miss costs nine times as much as a false alarm, act on every probability of 0.1 or more. This
+needs calibrated probabilities: for naive Bayes the same threshold is far from the cheapest.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
 Right on average, wrong in every group
 ======================================
-A credit model does not know the country. It is calibrated over all customers, too high in one
-country and too low in the other. No function of the score can repair that; a calibration tree may
-look at the attributes, too.
+A credit model does not use the country. It is calibrated over all customers, but too high in one
+country and too low in the other. No function of the score can correct that; a calibration tree also
+uses features.
 """
 
 import matplotlib.pyplot as plt
@@ -36,6 +36,6 @@ for ax, p, title in zip(axes, [score[new], calibrated], ["score", "tree"], stric
     ax.set_xlabel(f"probability by the {title}")
 
 # %%
-# The tree itself. It was not told which attribute matters:
+# The tree found the feature that matters:
 
 display = TreeDisplay.from_calibrator(tree).plot()

@@ -1,9 +1,8 @@
 """
 Two models in one diagram
 =========================
-Neither curve follows the diagonal exactly, and none could: the sample is finite. The band says
-where a calibrated model would lie. One of the two stays within it; the other shows more than
-chance.
+No curve of a finite sample follows the diagonal exactly. The band shows where a calibrated model
+would lie. One of the two models stays within it; the other deviates by more than chance.
 """
 
 import numpy as np
@@ -25,7 +24,7 @@ forecasts = {
 ReliabilityDisplay.from_predictions(y[3000:], forecasts, n_bins=12, random_state=0).plot()
 
 # %%
-# Naive Bayes counts the five looks as five pieces of evidence. The same question as a test: how
-# often would a calibrated model be as far off by chance?
+# Naive Bayes counts the five correlated features as independent evidence. A test gives the
+# probability that a calibrated model deviates as much by chance:
 
 {name: round(calibration_test(y[3000:], p).p_value, 3) for name, p in forecasts.items()}

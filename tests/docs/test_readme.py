@@ -50,6 +50,18 @@ def test_win_rates_and_times_are_those_of_the_arena(kind):
     assert re.search(rf"{worse} of the {kind}", " ".join(README.split()))
 
 
+def test_the_speed_of_the_default_is_that_of_its_page():
+    page = (DOCS / "methods" / "bayesian-smooth.md").read_text(encoding="utf-8")
+    rows, times = (
+        next(cells(line) for line in page.splitlines() if line.startswith(f"| {name} |"))
+        for name in ("rows", "CPU time of a fit")
+    )
+    speed = dict(zip(rows, times, strict=True))
+    assert f"on a million rows takes [{speed['1,000,000']} of CPU time]" in README
+    choosing = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    assert f"the default takes [{speed['1,000']}]" in choosing
+
+
 def test_losses_are_those_of_the_benchmarks():
     page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     table = page.split("<!-- held-out: begin -->")[1].split("<!-- held-out: end -->")[0]
