@@ -52,6 +52,18 @@ def test_messages_and_help_texts_are_read(tmp_path):
     assert findings(tmp_path, 'print(f"{x} % of rows")\n', ".py") == [(1, "} %")]
 
 
+def test_cells_of_a_table_are_no_sentences_but_have_no_bad_phrases(tmp_path):
+    rule = "    ======  ====\n"
+    words = "    one two  three four five six seven eight nine ten eleven twelve\n" * 4
+    table = f"{rule}    method  rule\n{rule}{words}{rule}"
+    text = 'def f():\n    """Do it.\n\n{}\n    """\n'
+    assert findings(tmp_path, text.format(table), ".py") == []
+    planted = table.replace("three", "in place of", 1)
+    assert findings(tmp_path, text.format(planted), ".py") == [(7, "in place of")]
+    after = f"{table}\n    It is beside it.\n"
+    assert findings(tmp_path, text.format(after), ".py") == [(13, "beside")]
+
+
 def test_a_continued_line_does_not_hide_the_names_that_follow(tmp_path):
     text = (
         'def f(kind, level):\n    """Do it.\n\n    Parameters\n    ----------\n'

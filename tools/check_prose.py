@@ -27,6 +27,7 @@ LINK_TARGET = re.compile(r"\]\([^)\s]*(?:\s+\"[^\"]*\")?\)")
 QUOTATION = re.compile(r'"[^"]{1,400}"|“[^”]{1,400}”', re.DOTALL)
 TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]*>", re.DOTALL)
 SECTION = re.compile(r"^[ \t]*[-=]{3,}[ \t]*$")
+TABLE_RULE = re.compile(r"\s*={3,}(?:\s+={3,})+\s*$")
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+(?=[^\sa-z])")
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|et al|vs|Eq|Fig|Sec|cf|p|pp|no)\.")
 LISTS_OF_NAMES = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises")
@@ -128,6 +129,7 @@ def docstring_passages(lines: list[str], first: int) -> Iterator[Passage]:
     start = first
     is_example = False
     opens_description = False
+    rules = 0  # a table has three: above its header, below it, and at the end
     for number, line in enumerate([*lines, ""], start=first):
         text = line.strip()
         following = lines[number - first + 1] if number - first + 1 < len(lines) else ""
@@ -135,13 +137,18 @@ def docstring_passages(lines: list[str], first: int) -> Iterator[Passage]:
         is_name = section in LISTS_OF_NAMES and bool(text) and indent(line) == base
         is_command = section == "Examples" and text.startswith("trueodds ")
         is_example = (is_example or is_command or text.startswith(">>>")) and bool(text)
-        ends = (
-            not text or is_heading or is_name or is_example or text.startswith((".. ", "- ", "* "))
-        )
+        is_rule = bool(TABLE_RULE.match(line))
+        rules += is_rule
+        in_table = is_rule or rules % 3 > 0
+        ends = not text or is_heading or is_name or is_example or in_table
+        ends = ends or text.startswith((".. ", "- ", "* "))
         if ends and paragraph:
             yield Passage(start, prose_of("\n".join(paragraph)), describes_name=opens_description)
             paragraph, opens_description = [], False
-        if is_heading:
+        if in_table:
+            if not is_rule:
+                yield Passage(number, prose_of(line), is_sentence=False)
+        elif is_heading:
             section = text
         elif is_name:
             opens_description = True

@@ -293,9 +293,9 @@ class CharcoalSoftmaxMap(CalibrationMap):
         top = maximum(*scores)
         if self.scale == "probability" and self.floor >= LOWEST_POWER:
             least = float(np.exp(self.floor)) * top
-            raised = tuple(maximum(p, least) for p in scores)
-            whole = total(scores) if self.floor < NEGLIGIBLE else total(raised)
-            return tuple(log(p) for p in raised), log(whole)
+            floored = tuple(maximum(p, least) for p in scores)
+            whole = total(scores) if self.floor < NEGLIGIBLE else total(floored)
+            return tuple(log(p) for p in floored), log(whole)
         if self.scale == "probability":
             relative = class_logits_expression(scores, self.scale, self.floor)
             return relative, log_sum_exp(relative)

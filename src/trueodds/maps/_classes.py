@@ -312,8 +312,8 @@ class StructuredSoftmaxMap(CalibrationMap):
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         alone = len(scores) == 1
         rows = pair_expression(scores[0], self.scale) if alone else tuple(scores)
-        warmed = tuple(self.tau * log(p + self.floor) for p in self._probabilities(rows))
-        shares = ((1 - self.mixing) * Softmax(warmed, k) for k in range(len(rows)))
+        tempered = tuple(self.tau * log(p + self.floor) for p in self._probabilities(rows))
+        shares = ((1 - self.mixing) * Softmax(tempered, k) for k in range(len(rows)))
         prior = (self.mixing * self.prior).tolist()
         q = tuple(share + least for share, least in zip(shares, prior, strict=True))
         if self._is_base:

@@ -111,7 +111,7 @@ def check_metadata(metadata: Any, error: type[ValueError] = InputError) -> dict[
     if not isinstance(metadata, Mapping):
         raise error(f"metadata must be an object; got {_shown(metadata)}.")
     try:
-        block: dict[str, Any] = _plain(metadata, "metadata", 1, [LONGEST_BLOCK])
+        block: dict[str, Any] = _json_value(metadata, "metadata", 1, [LONGEST_BLOCK])
     except _RefusedError as refusal:
         raise error(str(refusal)) from None
     for key, value in block.items():
@@ -131,7 +131,7 @@ class _RefusedError(Exception):
     """Something that the block must not contain, in a sentence."""
 
 
-def _plain(value: Any, place: str, depth: int, left: list[int]) -> Any:
+def _json_value(value: Any, place: str, depth: int, left: list[int]) -> Any:
     """The same in JSON's own types; ``left`` counts down, so that no walk is long."""
     left[0] -= 1
     if left[0] < 0:
@@ -149,12 +149,12 @@ def _plain(value: Any, place: str, depth: int, left: list[int]) -> Any:
         if depth > DEEPEST:
             raise _RefusedError(f"metadata is nested too deeply: {DEEPEST} levels are the most.")
         if not isinstance(value, Mapping):
-            return [_plain(item, place, depth + 1, left) for item in value]
+            return [_json_value(item, place, depth + 1, left) for item in value]
         for key in value:
             if not isinstance(key, str):
                 raise _RefusedError(f"{place} has a key that is not a text: {_shown(key)}.")
         return {
-            _plain(key, place, depth, left): _plain(
+            _json_value(key, place, depth, left): _json_value(
                 item,
                 f"metadata.{key}" if key in METADATA_KEYS and depth == 1 else place,
                 depth + 1,

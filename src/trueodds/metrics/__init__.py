@@ -1,4 +1,4 @@
-"""How well probabilities agree with what happened, and how sure one can be of that.
+"""How well probabilities agree with what happened, with intervals and tests.
 
 All functions take ``y_true, y_prob`` and keyword-only options. Names ending in ``_error`` or
 ``_loss`` are better small. ``accuracy_score`` and ``roc_auc_score`` are scikit-learn's own.

@@ -136,7 +136,7 @@ Curves = Callable[[Floats, Floats], Floats]
 
 
 class CurveBand(NamedTuple):
-    """The ends of a band, at points of its own."""
+    """The ends of a band, with the points where they are given."""
 
     x: Floats | None
     low: Floats | None
@@ -179,9 +179,9 @@ def binned_band(
 ) -> CurveBand:
     """Frequencies in the bins.
 
-    A frequency can take few values in a bin of few rows, and the ends of a band among them would
-    hold more than they promise. So each draw of the labels is spread evenly over the step to its
-    neighbors: a value is then within the band if the middle of its own share is.
+    A frequency can take few values in a bin of few rows, and a band whose ends are
+    among them would contain more than its level. So each draw of the labels is spread evenly over
+    the step to its neighbors: a value is then within the band if the middle of its share is.
     """
     first = cells.bin_starts(edges)
     step = np.add.reduceat(cells.square_weight, first)

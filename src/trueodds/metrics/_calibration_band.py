@@ -114,14 +114,14 @@ class CalibrationBand:
 
         The null hypothesis is the reverse of that of :func:`calibration_test`: somewhere they are
         off by more. It is rejected, and calibration accepted, wrongly with a probability of at
-        most 1 − ``level``. False says that the evidence does not suffice.
+        most 1 − ``level``. False means that the evidence does not suffice.
 
         Parameters
         ----------
         tolerance : float
             The largest error that does not matter.
         between : (float, float), default=(0, 1)
-            Which probabilities it is asked of.
+            The range of probabilities that is tested.
         """
         tolerance = check_number(tolerance, "tolerance", 0)
         ends = as_tuple(between, "between")
@@ -154,7 +154,7 @@ def calibration_band(
     """Bounds that hold the whole true calibration curve, at any sample size.
 
     The only assumption is that the true frequency does not fall as the probability rises. Use it
-    to *accept* a model: no other band or test here can say that probabilities are right.
+    to *accept* a model: no other band or test here can show that probabilities are right.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def calibration_band(
     level : float, default=0.9
         How probable it is, at least, that no point of the curve is outside.
     n_cells : int, "auto" or None, default="auto"
-        Neighboring probabilities are put in about so many cells of equal mass; equal ones are
-        never parted. ``"auto"``: 5·∛N. None: each distinct probability by itself, as in the
+        Neighboring probabilities are put in about this many cells of equal mass; equal ones stay
+        together. ``"auto"``: 5·∛N. None: each distinct probability separately, as in the
         paper, in O(n²). The guarantee holds for any choice that does not depend on the labels.
     counts : array-like of shape (n,), default=None
         How often each row occurred. The guarantee is one of counts, so there is no

@@ -79,7 +79,7 @@ class FlexibleCurve:
     Attributes
     ----------
     x : ndarray of shape (n_cells,)
-        Where the cells stand on the axis: probabilities (loess) or log-odds (splines).
+        Positions of the cells on the axis: probabilities (loess) or log-odds (splines).
     prob : ndarray of shape (n_cells,)
         Mean probability of each.
     index : ndarray of shape (n,)
@@ -108,7 +108,9 @@ class FlexibleCurve:
         x, index = np.unique(axis, return_inverse=True)
         exact = len(x) <= (2 * ROUGH_CELLS if rough else EXACT)
         if not exact:
-            index = _cells(x, np.bincount(index, weight).astype(np.float64), cells)[index]
+            index = _cell_of_distinct(x, np.bincount(index, weight).astype(np.float64), cells)[
+                index
+            ]
         mass = np.bincount(index, weight)
         if not exact:
             x = np.bincount(index, weight * axis) / mass
@@ -194,7 +196,7 @@ class FlexibleCurve:
         return np.asarray(inverse @ ((basis * (squares * spread)[:, None]).T @ basis) @ inverse)
 
 
-def _cells(distinct: Floats, mass: Floats, count: int) -> Any:
+def _cell_of_distinct(distinct: Floats, mass: Floats, count: int) -> Any:
     """A cell for each distinct value: equal in mass, and narrow where rows are few."""
     share = np.floor((np.cumsum(mass) - mass / 2) / mass.sum() * count)
     place = np.floor((distinct - distinct[0]) / (distinct[-1] - distinct[0]) * count)
@@ -235,9 +237,9 @@ class ReliabilityCurve:
     ----------
     strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}
     prob_pred, prob_true : ndarray of shape (n_points,)
-        Mean probability and frequency in each bin that is not empty; both ends of each block of
-        the isotonic fit (``"corp"``); points of an even grid (``"smooth"``), or half of them
-        even and half where the rows are (``"loess"``, ``"splines"``).
+        Mean probability and frequency in each bin that is not empty, or both ends of each block of
+        the isotonic fit (``"corp"``). ``"smooth"`` has points of an even grid; of ``"loess"`` and
+        ``"splines"`` half are even and half are quantiles of the rows.
     weight : ndarray of shape (n_points,)
         Weight of each bin (the number of rows if there are no weights); of the block, shared
         by its two ends; or around the grid point.
@@ -247,10 +249,10 @@ class ReliabilityCurve:
         Which bins between the edges the points stand for.
     band_kind : {"consistency", "confidence", "guaranteed"} or None
     level : float or None
-        Share of the draws that the band holds at each point by itself; for ``"guaranteed"``, how
+        Share of the draws that the band holds at each point separately; for ``"guaranteed"``, how
         probable it is that the band holds the whole curve.
     band_x, band_low, band_high : ndarray or None
-        The band, at points of its own.
+        The band and the points where it is given.
     hist_edges, hist_weight : ndarray
         Weight of the probabilities in 20 bins of equal width.
     n_rows : int
@@ -320,9 +322,10 @@ def reliability_curve(
         How often each row occurred: the result is that of the rows written out.
     strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}, default="quantile"
         Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
-        assumes an increasing curve; a kernel average with the bandwidth of
-        :func:`smooth_calibration_error`; or the flexible curves of clinical papers, local parabolas
-        or a restricted cubic spline of five knots, as in :func:`curve_errors`.
+        assumes an increasing curve; or a kernel average with the bandwidth of
+        :func:`smooth_calibration_error`. ``"loess"`` and ``"splines"`` are the flexible curves of
+        clinical papers: local parabolas, or a restricted cubic spline of five knots, as in
+        :func:`curve_errors`.
     n_bins : int, default=None
         For bins: 10 of equal width, or at most 30 of equal mass (as in the calibration trees
         paper) with at least 20 rows each on average.
@@ -343,8 +346,8 @@ def reliability_curve(
     multiclass : {"top_label", "pooled"}, default="top_label"
         With more than two classes: the most probable one, or all ⟨row, class⟩ pairs.
     pos_label : label, default=None
-        The curve of this class against the rest. With a single column of probabilities it says
-        which class they are of, as in scikit-learn's ``calibration_curve``.
+        The curve of this class against the rest. With a single column of probabilities it is
+        the class that they are of, as in scikit-learn's ``calibration_curve``.
     random_state : int or Generator, default=None
     name : str, default=None
         What to call the curve in a legend.

@@ -135,8 +135,8 @@ def corp_decomposition(
         As in :func:`log_loss`.
     loss : {"brier", "log"}, default="brier"
     multiclass : {"classwise", "top_label", "pooled"}, default="classwise"
-        With more than two classes: the mean over the classes of one against the rest; or the top
-        label; or all pairs. The parts then belong to these binary losses.
+        With more than two classes: the mean over the one-vs-rest problems; or the top label; or all
+        pairs. The parts then belong to these binary losses.
 
     Returns
     -------

@@ -86,9 +86,9 @@ def expected_calibration_error(
 ) -> float:
     """Mean over bins of ``|mean probability − frequency|``: ECE; smaller is better.
 
-    The common measure of calibration, easy to explain. It does not see errors that cancel within
-    a bin, depends on the bins, and is biased upward: a calibrated model has an ECE above 0 by
-    chance alone, the more so the fewer the rows. See :func:`calibration_test` for whether it is
+    The common measure of calibration, easy to explain. It does not detect errors that cancel
+    within a bin, and it depends on the bins. It is biased upward: chance alone gives a calibrated
+    model an ECE above 0, and more so with few rows. See :func:`calibration_test` for whether it is
     larger than chance, :func:`debiased_calibration_error` and :func:`smooth_calibration_error`.
 
     Parameters
@@ -109,8 +109,8 @@ def expected_calibration_error(
         constant gets a large ECE.
     weighting : {"mass", "equal"}, default="mass"
         ``"mass"``: a bin counts by the weight in it. ``"equal"``: every bin that is not empty
-        counts alike, the "unweighted ECE" of the charcoal grill paper (whose equation 3 divides
-        by the number of all bins; empty ones have no frequency and are left out here).
+        counts alike, the "unweighted ECE" of the charcoal grill paper. Its equation 3 divides by
+        the number of all bins; empty ones have no frequency and are left out here.
     multiclass : {"top_label", "classwise", "pooled"}, default="top_label"
         With more than two classes: the probability of the most probable class against whether it
         is right; or the mean of one error per class; or all ⟨row, class⟩ pairs in one error.
@@ -227,10 +227,10 @@ def debiased_calibration_error(
     -----
     With d = y − p in a bin of weight n_b, the estimate of the squared error is
     Σ_b (n_b/n)·[d̄_b² − s_b²/n_b], where s_b² = Σ(d − d̄_b)²/(n_b − 1). It is the plug-in
-    debiasing of Bröcker and of Kumar, Liang and Ma, who have ȳ_b(1 − ȳ_b)/(n_b − 1) for s_b²/n_b;
-    both agree if p is constant in a bin, as there, but otherwise theirs takes the spread of p
-    within the bin for noise and subtracts too much. Bins of weight 1 or less tell nothing about
-    chance and are left out.
+    debiasing of Bröcker and of Kumar, Liang and Ma, who have ȳ_b(1 − ȳ_b)/(n_b − 1) for s_b²/n_b.
+    Both agree if p is constant in a bin, as in their papers. Otherwise theirs counts the spread of
+    p within the bin as noise and subtracts too much. Bins of weight 1 or less are left out, since
+    their variance is not known.
 
     References
     ----------

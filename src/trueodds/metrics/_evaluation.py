@@ -74,8 +74,8 @@ class MetricSums:
     weight, log_loss, squared_error : ndarray of shape (...)
         Σw, and the sums of both losses times w.
     even, massed : BinSums
-        Of the positive class, or of the most probable one: in bins of equal width, and in bins of
-        equal mass with the spread.
+        Sums for the positive class, or for the most probable one: in bins of equal width, and in
+        bins of equal mass with the spread.
     """
 
     weight: Floats
@@ -182,7 +182,7 @@ class Resampler:
 
     @classmethod
     def of_rows(cls, sample: Forecasts, rng: np.random.Generator) -> Resampler:
-        """Deal the rows to blocks at random; few rows are blocks of their own."""
+        """Deal the rows to blocks at random; each of few rows is a block."""
         n_rows = len(sample)
         n_blocks = min(n_rows, MOST_BLOCKS)
         block = rng.permutation(n_rows) % n_blocks if n_rows > n_blocks else np.arange(n_rows)
@@ -376,9 +376,9 @@ def evaluate_counts(
     Parameters
     ----------
     table : ScoreTable
-        Of probabilities.
+        A table of probabilities.
     level : float, default=0.9
-        Of the intervals and of the curve's band.
+        Confidence level of the intervals and of the curve's band.
     n_resamples : int, default=200
     n_bins : int, default=10
         Bins of equal width of the expected and the maximum calibration error.
@@ -394,7 +394,7 @@ def evaluate_counts(
     Notes
     -----
     The weights of a table are counts of rows, as ``counts`` of the other functions. With
-    ``n_effective`` they are importance weights: intervals, band and tests are those of so many
+    ``n_effective`` they are importance weights: intervals, band and tests are those of that many
     rows, and the exact tests become normal ones.
 
     Intervals are those of :func:`confidence_interval` (BCa; centered for the debiased error), but
@@ -538,7 +538,7 @@ class ClassEvaluation:
     n : int
         Rows.
     mean_confidence : float
-        The mean probability of the most probable class, which is the accuracy that it promises.
+        The mean probability of the most probable class, which is the accuracy that it predicts.
 
     Examples
     --------
@@ -612,7 +612,7 @@ def evaluate_classes(
     classes : array-like, default=None
         The label of each column; by default the sorted labels.
     level : float, default=0.9
-        Of the intervals.
+        Confidence level of the intervals.
     n_resamples : int, default=200
     random_state : int or Generator, default=0
 
@@ -622,9 +622,9 @@ def evaluate_classes(
 
     Notes
     -----
-    Memory beside the probabilities is that of a few numbers per row. Intervals come from a
-    bootstrap of at most 2,048 random blocks of rows, whose sums are all that a resample needs; bins
-    of equal mass keep the edges that all rows give them.
+    In addition to the probabilities, memory is needed for a few numbers per row. Intervals come
+    from a bootstrap of at most 2,048 random blocks of rows, whose sums are all that a resample
+    needs; bins of equal mass keep the edges that all rows give them.
 
     Examples
     --------

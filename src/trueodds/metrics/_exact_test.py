@@ -63,7 +63,7 @@ class BinTests:
     weight, mean_prob, frequency : ndarray
         Rows, mean probability and share of positives in each bin.
     p_value : ndarray
-        Of the number of positives in each bin alone.
+        P-value of the number of positives in each bin alone.
 
     Examples
     --------
@@ -155,16 +155,17 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     Parameters
     ----------
     table : ScoreTable
-        Of probabilities. Its weights are counts of rows.
+        A table of probabilities. Its weights are counts of rows.
     square : ndarray of shape (len(table),), default=None
         Sums of squared weights, if the weights are importance weights: a row is then one
         observation, and the tests are normal.
 
     Notes
     -----
-    Each test doubles the smaller tail. The test of the slope sums the labels with whole numbers
-    from −8 to 8 that are proportional to the log-odds, centered so that the sum does not depend on
-    the mean: the score test of Cox's slope, rounded so that its distribution is exact.
+    Each test doubles the smaller tail. The test of the slope is the score test of Cox's
+    slope, rounded so that its distribution is exact. It sums the labels with whole numbers from −8
+    to 8 that are proportional to the log-odds. These are centered, so that the sum does not depend
+    on the mean.
     """
     impossible = (table.n_pos[table.score == 0].sum() > 0) or (
         table.n_neg[table.score == 1].sum() > 0
@@ -314,11 +315,11 @@ def _slope_gain(table: ScoreTable) -> npt.NDArray[np.int64]:
     """What a positive counts at each score: its log-odds less their mean, in whole steps."""
     prob = table.score
     variance = table.weight * prob * (1 - prob)
-    held = variance > 0
+    uncertain = variance > 0
     gain = np.zeros(len(prob), dtype=np.int64)
-    if held.sum() < 2:
+    if uncertain.sum() < 2:
         return gain
-    z, variance = logit(prob[held]), variance[held] / variance[held].sum()
+    z, variance = logit(prob[uncertain]), variance[uncertain] / variance[uncertain].sum()
     # Scores that hardly can come true must not set the scale.
     z = z - variance @ z
     spread = float(np.sqrt(variance @ z**2))
@@ -326,7 +327,7 @@ def _slope_gain(table: ScoreTable) -> npt.NDArray[np.int64]:
         return gain
     step = min(spread / STEPS_PER_DEVIATION, float(np.abs(z).max()))
     steps = np.clip(np.rint(z / step), -LARGEST_GAIN, LARGEST_GAIN).astype(np.int64)
-    gain[held] = steps // max(1, int(np.gcd.reduce(steps)))
+    gain[uncertain] = steps // max(1, int(np.gcd.reduce(steps)))
     return gain
 
 

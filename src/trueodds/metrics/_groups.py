@@ -65,7 +65,7 @@ class GroupCounts:
         What the group is: ``column`` has this ``value``.
     rows : int
     table : ScoreTable
-        Of probabilities.
+        A table of probabilities.
     n_effective : float, default=None
         As in :func:`evaluate_counts`.
 
@@ -101,7 +101,7 @@ class GroupTest:
     worst_between : tuple of float or None
         The bin of probabilities where it shows most; None if that is the group as a whole.
     p_value : float
-        Of ``calibration_test(method="exact")`` in the group alone.
+        P-value of ``calibration_test(method="exact")`` in the group alone.
     p_adjusted : float or None
         Corrected for the number of groups; None if the group is too small.
     too_small : bool
@@ -171,7 +171,7 @@ def group_test(
         right.
     groups : array-like of shape (n,) or dict of str to array-like
         Columns that part the rows. Numbers of more than ten values are cut into five bands of
-        equal mass; missing values are a group of their own.
+        equal mass; missing values are a separate group.
     counts : array-like of shape (n,), default=None
         How often each row occurred: the result is that of the rows written out.
     level : float, default=0.9

@@ -159,7 +159,7 @@ class Units:
     n_units: int
 
     def weights(self, counts: npt.NDArray[Any]) -> Floats:
-        """Row weights in which unit i stands ``counts[i]`` times."""
+        """Row weights in which unit i occurs ``counts[i]`` times."""
         row_counts = counts if self.group is None else counts[self.group]
         return np.asarray(self.weight * row_counts)
 
@@ -351,10 +351,10 @@ def confidence_interval(
     weights (where the metric has any), so memory is O(n). Acceleration comes from leaving out 100
     random blocks.
 
-    Means over rows, AUC and the debiased calibration error are covered as promised. ECE, MCE and
-    the smooth error are so only if the model is clearly miscalibrated everywhere: in a bin that
-    is calibrated they cannot be smaller than chance makes them, so their intervals tend to lie
-    above the true value. See ``docs/measuring.md`` for the measured coverage. An interval by
+    Means over rows, AUC and the debiased calibration error are covered at the level. ECE, MCE and
+    the smooth error are so only if the model is clearly miscalibrated everywhere. In a calibrated
+    bin they cannot be smaller than chance makes them, so their intervals tend to lie above the true
+    value. See ``docs/measuring.md`` for the measured coverage. An interval by
     "bca" reaches at least to the estimate itself.
 
     References
@@ -372,7 +372,7 @@ def confidence_interval(
     >>> interval.low < 1 / 6 < interval.high
     True
 
-    A function of your own, as it is:
+    Your function, unchanged:
 
     >>> def bias(y, p):
     ...     return np.mean(p - y)

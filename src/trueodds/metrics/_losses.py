@@ -158,8 +158,8 @@ def c_statistic(
 ) -> float:
     """How often a row with the event has a higher probability than one without; 1 is best.
 
-    The area under the ROC curve, with ties as half. It says nothing of calibration. Its interval by
-    DeLong's method is in :func:`validation_report`. Cost: one sort.
+    The area under the ROC curve, with ties as half. It does not measure calibration. Its interval
+    by DeLong's method is in :func:`validation_report`. Cost: one sort.
 
     Parameters
     ----------

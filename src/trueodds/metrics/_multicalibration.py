@@ -172,7 +172,7 @@ def multicalibration_error(
         As in :func:`log_loss`. Of several classes, the event is that the most probable one is
         right.
     groups : array-like of shape (n,), dict of str to array-like, or data frame
-        Columns that define the segments. Missing values are a value of their own.
+        Columns that define the segments. Missing values count as a separate value.
     counts : array-like of shape (n,), default=None
         How often each row occurred: the result is that of the rows written out.
     max_columns : int, default=3

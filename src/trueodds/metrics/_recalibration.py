@@ -78,7 +78,7 @@ def calibration_intercept(
     ------
     InputError
         If there is no finite estimate: one class only, or a probability of exactly 0 (1) for what
-        happened (did not). A probability of exactly 0 or 1 that was right says nothing.
+        happened (did not). A probability of exactly 0 or 1 that was right changes nothing.
 
     References
     ----------

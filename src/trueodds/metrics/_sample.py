@@ -1,4 +1,4 @@
-"""The door of all metrics: labels, probabilities and weights, and how classes become binary."""
+"""The entry point of all metrics: labels, probabilities, weights, and classes as binary events."""
 
 from __future__ import annotations
 
@@ -169,5 +169,5 @@ def event_view(
 
 
 def finite_or_none(value: float) -> float | None:
-    """A number for JSON, which knows no infinity and no NaN."""
+    """A number for JSON, which has no infinity and no NaN."""
     return value if math.isfinite(value) else None

@@ -37,7 +37,7 @@ class ValidationSampleSize:
     n, events : int
         Rows that meet all criteria, and the events to expect among them.
     observed_expected, slope, c_statistic : int
-        Rows that each criterion asks for.
+        Rows that each criterion needs.
     net_benefit : int or None
         The same for the standardized net benefit, if a threshold was given.
 
@@ -81,7 +81,7 @@ def validation_sample_size(
 ) -> ValidationSampleSize:
     """Rows needed to validate a model with intervals of given widths, if it is calibrated.
 
-    Say how the model's probabilities will be distributed: by ``y_prob``, a sample of them (from
+    State how the model's probabilities will be distributed: by ``y_prob``, a sample of them (from
     where the model was made, say), or by a normal distribution of their log-odds.
 
     Parameters

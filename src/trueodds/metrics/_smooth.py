@@ -76,7 +76,7 @@ def smooth_calibration_error(
 ) -> float:
     """Mean absolute residual after smoothing: smECE; smaller is better.
 
-    Use it in place of ECE where the choice of bins would matter: it changes continuously with the
+    Use it instead of ECE where the choice of bins would matter: it changes continuously with the
     probabilities and lies within a constant factor of the distance to the nearest calibrated
     forecast. Like ECE it is above 0 by chance for a calibrated model.
 
@@ -96,8 +96,8 @@ def smooth_calibration_error(
     Notes
     -----
     The residuals p − y are smoothed by a Gaussian that is reflected at 0 and 1, and the absolute
-    value is integrated. They are first put on an even grid, each on its two nearest points, of at
-    least 50 cells to the bandwidth (and at most 2²⁰ cells); the result differs from that without
+    value is integrated. They are first put on an even grid, each on its two nearest points. The
+    bandwidth has at least 50 cells, and the grid at most 2²⁰. The result differs from that without
     a grid by less than 1e-4 of itself. Cost: O(n + G log G).
 
     References

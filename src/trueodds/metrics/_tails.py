@@ -44,12 +44,12 @@ class TailCalibration:
 
     @property
     def low_overconfidence(self) -> float:
-        """low_rate − low_prob: positive if the model is too sure of the negative class."""
+        """low_rate − low_prob: positive if the model is overconfident in the negative class."""
         return self.low_rate - self.low_prob
 
     @property
     def high_overconfidence(self) -> float:
-        """high_prob − high_rate: positive if the model is too sure of the positive class."""
+        """high_prob − high_rate: positive if the model is overconfident in the positive class."""
         return self.high_prob - self.high_rate
 
 

@@ -162,12 +162,12 @@ def calibration_test(
     """Test the hypothesis that the probabilities are calibrated.
 
     Use it before reading anything into a calibration error. ``"exact"`` keeps its level for any
-    number of rows and any probabilities; it sees a wrong mean, a wrong slope of the log-odds and,
-    with 200 or more rows, a wrong frequency in one of up to five bins. Spiegelhalter's test sees
-    over- and under-confidence, but nothing that leaves the Brier score where it should be (such as
-    all probabilities near one half shifted up). Cox's test sees a wrong intercept or slope of the
-    log-odds. ``"ece"``, ``"mce"`` and ``"rms"`` redraw the labels from the probabilities and
-    compare a binned error with that of the draws.
+    number of rows and any probabilities. It detects a wrong mean, a wrong slope of the log-odds
+    and, with 200 or more rows, a wrong frequency in one of up to five bins. Spiegelhalter's test
+    detects overconfidence and underconfidence, but nothing that leaves the Brier score where it
+    should be (such as all probabilities near one half shifted up). Cox's test detects a wrong
+    intercept or slope of the log-odds. ``"ece"``, ``"mce"`` and ``"rms"`` redraw the labels from
+    the probabilities and compare a binned error with that of the draws.
 
     Parameters
     ----------
@@ -177,13 +177,13 @@ def calibration_test(
         How often each row occurred: the result is that of the rows written out.
     method : {"spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms"} or \
 callable, default="spiegelhalter"
-        The statistic: z; the exact tests of mean, slope and bins (Bonferroni; of several
-        classes, for the most probable one); the likelihood ratio of a free
-        intercept and slope (two classes, χ² with 2 degrees of freedom); that of Hosmer and Lemeshow
-        in ``n_bins`` groups of equal mass (two classes, χ² with as many degrees); the mean, the
-        greatest, or the root mean square of the gaps in bins; or any ``metric(y_true, y_prob,
-        sample_weight=...)`` that is greater if worse calibrated (then the cost is O(n) for each
-        draw, and the options of bins do not apply).
+        The statistic. ``"spiegelhalter"``: z. ``"exact"``: the exact tests of mean, slope and bins
+        (Bonferroni; of several classes, for the most probable one). ``"cox"``: the likelihood ratio
+        of a free intercept and slope (two classes, χ² with 2 degrees of freedom).
+        ``"hosmer_lemeshow"``: ``n_bins`` groups of equal mass (two classes, χ² with as many
+        degrees). ``"ece"``, ``"mce"``, ``"rms"``: the mean, the greatest, or the root mean square
+        of the gaps in bins. Or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if
+        worse calibrated. Then the cost is O(n) for each draw, and the options of bins do not apply.
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="quantile"
         For the binned methods.
@@ -206,9 +206,9 @@ callable, default="spiegelhalter"
     With k classes, z = Σ w·(Σⱼpⱼ² − p_label) / √(Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²)), which is
     Spiegelhalter's formula if k = 2.
 
-    Hosmer and Lemeshow's test is here because readers ask for it. It depends on the number of
-    groups, rejects calibrated models too often if events are rare or probabilities near 0 and 1
-    (in up to 12% of samples at the level of 5%), and does not show what is wrong: report
+    Hosmer and Lemeshow's test is here because many readers expect it. It depends on the number of
+    groups, and does not show what is wrong. It rejects calibrated models too often if events are
+    rare or probabilities near 0 and 1 (in up to 12% of samples at the level of 5%). Report
     intercept, slope and a curve next to it, or instead of it.
 
     References

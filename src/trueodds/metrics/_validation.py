@@ -60,7 +60,7 @@ class ValidationReport:
     cox_test, hosmer_lemeshow : CalibrationTest
     curve : {"loess", "splines"}
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     notes : tuple of str
         Why a figure has no value.
 
@@ -120,13 +120,13 @@ class ValidationReport:
 
     def to_markdown(self, digits: int = 3) -> str:
         """The table in Markdown."""
-        header, cells = self._cells(digits)
+        header, cells = self._table_rows(digits)
         lines = [f"| {' | '.join(row)} |" for row in [header, *cells]]
         return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
 
     def to_latex(self, digits: int = 3) -> str:
         """The table in LaTeX, for the package booktabs."""
-        header, cells = self._cells(digits)
+        header, cells = self._table_rows(digits)
         rows = [" & ".join(row).replace("%", r"\%") for row in [header, *cells]]
         body = "".join(f"{row.replace('−', '$-$')} \\\\\n" for row in rows[1:])
         return (
@@ -134,7 +134,7 @@ class ValidationReport:
             f"{rows[0]} \\\\\n\\midrule\n{body}\\bottomrule\n\\end{{tabular}}"
         )
 
-    def _cells(self, digits: int) -> tuple[list[str], list[list[str]]]:
+    def _table_rows(self, digits: int) -> tuple[list[str], list[list[str]]]:
         digits = check_integer(digits, "digits", 0, most=MOST_DIGITS)
         header = ["Measure", "Estimate", f"{100 * self.level:g}% interval"]
         cells = [["Rows (with event)", f"{self.n} ({self.events})", ""]]
@@ -146,7 +146,7 @@ class ValidationReport:
 
     def __str__(self) -> str:
         """A table for reading, with the notes beneath."""
-        header, cells = self._cells(3)
+        header, cells = self._table_rows(3)
         widths = [max(len(row[i]) for row in [header, *cells]) for i in range(3)]
         lines = [
             f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}".rstrip()
@@ -212,7 +212,7 @@ def validation_report(
         How often each row occurred: the result is that of the rows written out.
     groups : array-like of shape (n,), default=None
         Rows that belong together (one patient, one hospital) are drawn together in the bootstrap;
-        the intervals by formula do not know of them.
+        the intervals by formula ignore them.
     classes : array-like, default=None
         Both labels, the event last, if one may be absent.
     random_state : int or Generator, default=0
@@ -227,7 +227,7 @@ def validation_report(
     intercept and slope by maximum likelihood (Wald); the C statistic by DeLong's variance; all
     others by the bootstrap (BCa). ICI and its kin are above 0 by chance alone, and their intervals
     lie rather too high for models that are nearly calibrated. A figure that has no finite value is
-    NaN, and ``notes`` says why.
+    NaN, and ``notes`` gives the reason.
 
     References
     ----------

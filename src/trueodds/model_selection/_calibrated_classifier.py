@@ -44,7 +44,7 @@ from trueodds.model_selection._foreign_calibrators import (
     needs_features,
     predict_calibrated,
 )
-from trueodds.model_selection._training import EvalSet, Training, share_parameters, unfitted
+from trueodds.model_selection._training import EvalSet, Training, clone_model, share_parameters
 
 __all__ = [
     "CalibratedClassifier",
@@ -361,7 +361,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             cloned: Self = super().__sklearn_clone__()
         except RuntimeError:  # of a model that scikit-learn cannot clone
             copied = type(self)(
-                **{name: unfitted(value) for name, value in self.get_params(deep=False).items()}
+                **{name: clone_model(value) for name, value in self.get_params(deep=False).items()}
             )
             if hasattr(self, "_metadata_request"):
                 copied._metadata_request = copy.deepcopy(self._metadata_request)

@@ -18,7 +18,7 @@ from trueodds.inputs import (
     check_instance,
 )
 from trueodds.maps import CalibrationMap
-from trueodds.model_selection._folds import fold_losses
+from trueodds.model_selection._folds import fold_losses, json_number
 from trueodds.rows import Rows
 
 __all__ = ["fit_metadata", "rows_metadata"]
@@ -118,7 +118,7 @@ def rows_metadata(
     }
     if weighted:
         metadata["total_weight"] = float(rows.row_weight.sum())
-    metadata["score_range"] = [_json_number(rows.scores.min()), _json_number(rows.scores.max())]
+    metadata["score_range"] = [json_number(rows.scores.min()), json_number(rows.scores.max())]
     metadata["data"] = _fingerprint(rows)
     losses = None if learned is None else fold_losses(learned, rows)
     return metadata if losses is None else {**metadata, "losses": losses}
@@ -127,24 +127,26 @@ def rows_metadata(
 def _options(calibrator: Calibrator) -> dict[str, Any]:
     """The options of the method; the scale and the classes are in the map."""
     options = calibrator.get_params(deep=False)
-    return {name: _plain(value) for name, value in options.items() if name not in LEFT_TO_THE_MAP}
+    return {
+        name: _json_option(value) for name, value in options.items() if name not in LEFT_TO_THE_MAP
+    }
 
 
 LEFT_TO_THE_MAP = ("scale", "classes")
 
 
-def _plain(value: Any) -> Any:
+def _json_option(value: Any) -> Any:
     """An option as a JSON value; an object by what it is called, never by where it lies."""
     if value is None or isinstance(value, (str, bool, int)):
         return value[:LONGEST_OPTION] if isinstance(value, str) else value
     if isinstance(value, (float, np.floating)):
-        return _json_number(value)
+        return json_number(value)
     if isinstance(value, Estimator):
         return repr(value)[:LONGEST_OPTION]
     if isinstance(value, Mapping):
-        return {str(key)[:LONGEST_OPTION]: _plain(item) for key, item in value.items()}
+        return {str(key)[:LONGEST_OPTION]: _json_option(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_json_option(item) for item in value]
     return type(value).__name__
 
 
@@ -173,8 +175,3 @@ def _fingerprint(rows: Rows) -> str:
     for column in columns:
         found.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
     return f"sha256:{found.hexdigest()}"
-
-
-def _json_number(value: Any) -> float | str:
-    number = float(value)
-    return number if np.isfinite(number) else str(number)

@@ -31,6 +31,7 @@ __all__ = [
     "cell_losses",
     "deal_folds",
     "fold_losses",
+    "json_number",
 ]
 
 MOST_CARDS = 5_000_000
@@ -282,13 +283,13 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
         )
         after /= cells.total
         if calibrator.scale == "raw":  # margins have no loss
-            found[metric] = {"after": _json_number(after)}
+            found[metric] = {"after": json_number(after)}
             continue
         before = _mean_loss(metric, calibrator.scale, rows)
         sampled = _mean_loss(metric, calibrator.scale, cells)
         if np.isfinite([before, sampled, after]).all():
             after = max(before + (after - sampled), 0.0)
-        found[metric] = {"before": _json_number(before), "after": _json_number(after)}
+        found[metric] = {"before": json_number(before), "after": json_number(after)}
     return found
 
 
@@ -309,7 +310,7 @@ def _forecast(calibrator: Calibrator, folds: Folds, fold: int, test: Labels) -> 
 
 
 def _with_codes(rows: Rows) -> Rows:
-    """Rows whose codes count, also those of two classes."""
+    """Rows with whole numbers as codes, also those of two classes."""
     return replace(rows, codes=rows.codes.astype(np.intp, copy=False))
 
 
@@ -325,5 +326,7 @@ def _sampled(rows: Rows, most: int) -> Rows:
     return replace(rows.take(index), weight=weight[index] / units[index] * counts)
 
 
-def _json_number(value: float) -> float | str:
-    return value if np.isfinite(value) else "inf"
+def json_number(value: Any) -> float | str:
+    """A number as JSON can hold it: what is not finite as a text."""
+    number = float(value)
+    return number if np.isfinite(number) else str(number)

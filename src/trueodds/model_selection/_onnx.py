@@ -98,7 +98,7 @@ def _member(graph: _Writer, member: Any, inputs: list[Any]) -> str:
         result = graph.both_classes(result)
     if len(member.known) == member.n_classes:
         return result
-    return graph.placed(result, member.known, member.n_classes)
+    return graph.place_columns(result, member.known, member.n_classes)
 
 
 def _lowered() -> float:
@@ -225,7 +225,7 @@ class _Writer:
         negative = self.op("Sub", self.table(np.array(1.0)), positive)
         return self.op("Concat", negative, positive, axis=1)
 
-    def placed(self, columns: str, places: Any, n_classes: int) -> str:
+    def place_columns(self, columns: str, places: Any, n_classes: int) -> str:
         """Columns of some classes among those of all; the others are 0."""
         where = np.zeros((len(places), n_classes))
         where[np.arange(len(places)), np.asarray(places, dtype=int)] = 1.0
@@ -436,7 +436,7 @@ def _write_bag(graph: _Writer, model: Any, inputs: list[Any]) -> str | None:
         chosen = graph.variable(graph.column(features, *columns), len(columns))
         p = graph.probabilities(member, [chosen])
         if len(member.classes_) < n_classes:
-            p = graph.placed(p, member.classes_, n_classes)
+            p = graph.place_columns(p, member.classes_, n_classes)
         parts.append(p)
     return graph.mean(parts)
 

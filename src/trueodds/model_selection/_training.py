@@ -26,15 +26,15 @@ __all__ = [
     "Training",
     "best_rounds",
     "check_eval_set",
+    "clone_model",
     "fix_rounds",
     "held_out_parameters",
     "share_parameters",
-    "unfitted",
     "without_stopping",
 ]
 
 
-def unfitted(estimator: Any) -> Any:
+def clone_model(estimator: Any) -> Any:
     """A copy to train.
 
     scikit-learn's ``clone`` refuses estimators that copy what they are given, such as CatBoost's
@@ -78,7 +78,7 @@ class Training:
 
     def fit(self, rows: Labels, held_out: Labels) -> Any:
         """A model of some rows, which may look at others to know when to stop."""
-        model = unfitted(self.estimator)
+        model = clone_model(self.estimator)
         X, y = _safe_indexing(self.X, rows), self.y[rows]
         params = _check_method_params(self.X, self.fit_params, indices=rows)
         if self.eval_set is None:
@@ -102,7 +102,7 @@ class Training:
 
     def fit_all(self, stopped: list[int]) -> Any:
         """A model of all rows; if the folds' models were stopped, after their mean of rounds."""
-        model, params = unfitted(self.estimator), dict(self.fit_params)
+        model, params = clone_model(self.estimator), dict(self.fit_params)
         if stopped:
             fix_rounds(_last(model), max(1, round(float(np.mean(stopped)))))
             params = without_stopping(params)

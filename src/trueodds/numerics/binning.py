@@ -14,7 +14,7 @@ from trueodds.kernels.tables import equal_mass_starts
 __all__ = ["bin_index", "edges_between", "equal_mass_edges", "run_starts"]
 
 FEW_EDGES = 32
-"""Up to so many edges, comparing with each of them is faster than a binary search."""
+"""With at most this many edges, comparing with each of them is faster than a binary search."""
 
 
 def bin_index(edges: Floats, scores: Floats) -> npt.NDArray[np.integer]:

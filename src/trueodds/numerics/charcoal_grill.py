@@ -7,7 +7,7 @@ width is positive whatever the solver does.
 
 *Several classes*, in blocks of rows: η = l/T(l) + b, where l are the logarithms of a row's
 probabilities and T(l) = Σ w_c(l)·T_c with w_c ∝ exp(−‖l − μ_c‖²/(2σ_c²)): equation 12 with vectors
-as means. The paper takes a network's logits as they are; logarithms of probabilities are the same
+as means. The paper takes a network's logits unchanged; logarithms of probabilities are the same
 up to a constant for each row, which the softmax cannot see but distances can.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Layout:
-    """Which parameters there are and where they stand in the vector θ."""
+    """Which parameters there are, and their places in the vector θ."""
 
     n_coals: int
     bias: bool
@@ -201,8 +201,8 @@ class ClassCoals:
 class CoalRows:
     """Logarithms of probabilities with their labels.
 
-    A row's target is ``own`` for its class and ``other`` for each of the others; ``present`` tells
-    which classes have instances.
+    A row's target is ``own`` for its class and ``other`` for each of the others; ``present`` marks
+    the classes that have rows.
     """
 
     logs: Floats

@@ -1,7 +1,7 @@
 """Millions of log-odds as a few thousand that give the same sums of smooth functions.
 
 The axis is cut into narrow cells. In each, and for each class, the scores are replaced by the two
-points and weights that share their first four moments (the Gauss rule of that cell), so the sum of
+points and weights that share their first four moments (the Gauss rule of that cell). So the sum of
 a smooth function over the cell is kept up to a term in the fourth power of its width. Cells are of
 equal width h in u = sign(z)·ln(1 + |z|): wide where |z| is large, because the logistic function is
 flat there. A likelihood of slope a is then exact to about (a·h)⁴/384, far below rounding in

@@ -43,7 +43,7 @@ def isotonic_blocks(
 def laplace_ends(
     n_neg: Floats, n_pos: Floats, blocks: npt.NDArray[Any]
 ) -> tuple[Floats, npt.NDArray[Any]]:
-    """An isotonic fit that says neither 0 nor 1: every block of one class gets one more of each.
+    """An isotonic fit without values of 0 and 1: every block of one class gets one more of each.
 
     Parameters
     ----------

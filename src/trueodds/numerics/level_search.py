@@ -1,12 +1,12 @@
-"""Where inside the range of the finite scores the saturated ones sit: search by likelihood.
+"""Levels of saturated scores inside the range of the finite ones, by maximum likelihood.
 
 For every level that is tried, scores beyond it are clipped to it and the parameters are fitted
-anew. While a level moves from one score to the next, all that lies beyond it moves together: its
-fitted log-odds are one more parameter next to those of the map, and that they belong to a level in
-this gap is a pair of linear inequalities. The likelihood is concave, so its maximum is at a score,
-or where the inequalities do not bind: the map is then the one fitted to the other scores alone, and
-the level is solved for. Two candidates for each score are all there is to try: the level *at* it,
-and one that is *free* in the gap inside of it.
+anew. While a level moves from one score to the next, all that lies beyond it moves together. Its
+fitted log-odds are one more parameter next to those of the map. They belong to a level in this gap
+if they satisfy a pair of linear inequalities. The likelihood is concave, so its maximum is at a
+score, or where the inequalities do not bind. In the second case the map is the one fitted to the
+other scores alone, and the level is solved for. Two candidates for each score are all there is to
+try: the level *at* it, and one that is *free* in the gap inside of it.
 
 One exception: a map with two slopes of either sign may turn inside a gap, and have its best level
 there. For such maps some more places are tried in each gap, as if there were scores of no weight.
@@ -15,8 +15,8 @@ Many levels are tried at once (:class:`ManyRegressions`). Of many scores some ar
 around the best.
 
 Where the scores inside of a gap are parted by class, or are one score, the likelihood may rise
-without end while the level approaches a score and the slope becomes infinite. There is no map to be
-had there, and no free level in such a gap. At a score, parted classes are fitted with Platt's
+without end while the level approaches a score and the slope becomes infinite. No map exists
+there, and no free level in such a gap. At a score, parted classes are fitted with Platt's
 targets, and the level is judged by that map.
 
 Many logistic regressions on the same rows at once: one for each pair of levels of the scores.
@@ -111,7 +111,7 @@ def _with_places_between(rows: LogOddsRows, n_sides: int) -> LogOddsRows:
 
 
 def _spread(window: Integers, most: int) -> Integers:
-    """At most so many of a range of indices, its ends among them."""
+    """At most ``most`` of a range of indices, with its ends."""
     if len(window) <= most:
         return window
     return window[np.linspace(0, len(window) - 1, most).round().astype(np.int64)]
@@ -165,7 +165,7 @@ class _End:
 
 
 def _all_pairs(ends: list[_End]) -> list[_End]:
-    """One end as it is; of two, every candidate with every other that it leaves room for."""
+    """One end unchanged; of two, every candidate with every other that it leaves room for."""
     if len(ends) == 1:
         return ends
     lower, upper = sorted(ends, key=lambda end: end.side)
@@ -344,7 +344,7 @@ class ManyRegressions:
         return losses, eta, parameters
 
     def _loss(self, eta: Floats, chosen: Integers | slice = slice(None)) -> Floats:
-        """On the rows as they are."""
+        """The loss on the rows themselves."""
         return _sum_of_losses(_softplus(eta)[0], eta, self.weight[chosen], self.n_pos[chosen])
 
     def _solve(

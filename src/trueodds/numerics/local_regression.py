@@ -3,7 +3,7 @@
 Cleveland and Devlin (1988), Locally weighted regression, JASA 83. As in R's ``loess`` the bandwidth
 at a place is the distance to its q-th nearest point, q = ⌊span·n⌋, and weights fall with the
 distance by a tricube. R interpolates between the vertices of a tree by default; here the regression
-is done at every place that is asked for (R's ``surface = "direct"``).
+is done at every given place (R's ``surface = "direct"``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RANK_TOLERANCE = 1e-10  # eigenvalues of the moments, relative to the largest: b
 
 @dataclass(frozen=True, eq=False)
 class LocalFit:
-    """Values, slopes, and variances of the values, at the places that were asked for."""
+    """Values, slopes, and variances of the values, at the given places."""
 
     value: Floats
     slope: Floats
@@ -43,9 +43,9 @@ class LocalRegression:
     weight : ndarray of shape (n,)
         A weight of k equals k repetitions.
     span : float
-        Share of the weight that has a say at each place; from 1 on all of it.
+        Share of the weight that determines the value at each place; all of it if 1 or more.
     degree : int
-        Of the polynomials: 0, 1 or 2.
+        Degree of the polynomials: 0, 1 or 2.
     kernel : {"tricube", "epanechnikov"}
 
     Examples
@@ -157,7 +157,7 @@ class LocalRegression:
 
 
 def _nearness(u: Floats, kernel: Kernel) -> Floats:
-    """What a point at u bandwidths counts; nothing from 1 on."""
+    """Weight of a point at u bandwidths; 0 at 1 and beyond."""
     distance = np.minimum(np.abs(u), 1.0)
     if kernel == "epanechnikov":
         return np.asarray(np.maximum(1 - distance**2, 0.0))

@@ -30,10 +30,10 @@ BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
 def log_odds(scores: Floats, scale: InputScale, out: Floats | None = None) -> Floats:
-    """ln(p/(1−p)) of probabilities; log-odds and margins as they are.
+    """ln(p/(1−p)) of probabilities; log-odds and decision values unchanged.
 
-    Probabilities of exactly 0 and 1 give −inf and +inf. Without ``out``, log-odds and margins are
-    returned without a copy.
+    Probabilities of exactly 0 and 1 give −inf and +inf. Without ``out``, log-odds and decision
+    values are returned without a copy.
     """
     if scale != "probability":
         if out is None:

@@ -26,7 +26,7 @@ SATURATED_CURVATURE = 1e-9
 
 
 class DenseLogLoss:
-    """The negative log-likelihood of η = offset + design·θ, plus a penalty ½·Σ penalty·θ².
+    """The negative log-likelihood of η = offset + design·θ, plus a penalty Σ penalty·θ²/2.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ reads only the features.
 
 *Designs.* η = a·ln p − b·ln(1−p) + c of finite scores: logistic, temperature and beta calibration.
 Where the scores separate the classes the likelihood has no finite optimum; Platt's targets are
-used then, and the result says so.
+used then, and the result is marked as ``separable``.
 
 *The Brier score* can be minimized instead. The sum of squares Σ w·(σ(η) − t)² is not convex in the
 parameters. It is minimized by Newton's method with the exact Hessian from the maximum of the
@@ -15,7 +15,7 @@ ways are tried: from the likeliest curve of equal slopes, and without either slo
 these places and of the maximum of the likelihood itself is taken, so that the result is never
 worse.
 
-A squared error is bounded: where only a few rows stand between the classes, a step that gives them
+A squared error is bounded: where only a few rows are between the classes, a step that gives them
 up may be best of all, and the slope runs off to infinity. Platt's targets are used then, as the
 likelihood does for classes that are separated. With targets off 0 and 1 the optimum is finite.
 """

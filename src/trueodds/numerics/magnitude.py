@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 LARGEST_SCORE = 2.0**1020
-"""Log-odds and margins beyond are clipped to it: their differences stay finite."""
+"""Log-odds and decision values beyond are clipped to it: their differences stay finite."""
 SMALLEST_SCORE = 2.0**-1020
-"""Log-odds and margins nearer to 0 count as 0: no finite slope could tell them from it."""
+"""Log-odds and decision values nearer to 0 count as 0: no finite slope could tell them from it."""
 SMALLEST_WEIGHT = 2.0**-400
 """Smaller positive weights are raised to it, so that products of weights are not 0."""
 LIGHT_WEIGHT = 2.0**-200
@@ -43,13 +43,13 @@ LIGHT_WEIGHT = 2.0**-200
 LARGEST_LOGIT = 2.0**100
 """Outliers are fitted as if they were no larger: as certain as possible, but with squares."""
 ORDINARY_EXPONENT = 16
-"""Margins that typically spread by 2⁻¹⁶ to 2¹⁶ within a row are fitted unchanged."""
+"""Decision values that typically spread by 2⁻¹⁶ to 2¹⁶ within a row are fitted unchanged."""
 LARGEST_UNIT_EXPONENT = 996
 """2⁹⁹⁶ is less than 10³⁰⁰, the largest unit of a map."""
 
 
 def bounded_scores(scores: Floats, scale: InputScale) -> Floats:
-    """Log-odds and margins within the bounds above; infinite log-odds stay infinite."""
+    """Log-odds and decision values within the bounds above; infinite log-odds stay infinite."""
     if scale == "probability":
         return scores
     size = np.abs(scores)
@@ -112,7 +112,7 @@ def spread_exponent(logits: Floats, ordinary: int = ORDINARY_EXPONENT) -> int:
 
 
 def spread_unit(scores: Floats, scale: InputScale, ordinary: int = ORDINARY_EXPONENT) -> float:
-    """What logits and margins are divided by: 1 unless they are extreme, else a power of two."""
+    """Divisor of logits and decision values: 1 unless they are extreme, else a power of two."""
     exponent = 0 if scale == "probability" else spread_exponent(scores, ordinary)
     limit = LARGEST_UNIT_EXPONENT
     return float(np.ldexp(1.0, max(min(exponent, limit), -limit)))

@@ -1,9 +1,9 @@
 """Bounds of a non-decreasing probability that hold everywhere at once, at any sample size.
 
 Take a run of neighboring cells from j to k. If probabilities do not fall, no row in it has a
-higher one than the last score of cell k, so the number of positives is at most that of as many
-trials with this probability, and Clopper and Pearson's lower bound is one of it; in the same way,
-the upper bound is one of the first score of cell j. At level α/(m(m + 1)), those of all
+higher one than the last score of cell k. So the number of positives is at most that of as many
+trials with this probability, and Clopper and Pearson's lower bound is a bound of it. In the same
+way, their upper bound is a bound at the first score of cell j. At level α/(m(m + 1)), those of all
 m(m + 1)/2 runs and of either side hold together with probability 1 − α. The band is their envelope
 (Dimitriadis, Dümbgen, Henzi, Puke and Ziegel 2023, section 2).
 """
@@ -33,7 +33,7 @@ def lower_bounds(n_pos: Floats, weight: Floats, level: float) -> Floats:
     Notes
     -----
     Of all runs that end in cell k, those matter whose bound exceeds that of the cells before, c.
-    A bound exceeds c if so many positives or more have a probability below δ where each has the
+    A bound exceeds c if this many positives or more have a probability below δ where each has the
     probability c: one value of the incomplete beta function, which is much faster than its
     inverse. The inverse is computed for the most promising run, which raises c; few are left.
     """

@@ -109,7 +109,7 @@ class NaturalSpline:
         return first, last
 
     def linear_knots(self, values: Floats, tolerance: float, most: int) -> Floats:
-        """Places between which the spline is linear up to ``tolerance``; at most so many."""
+        """Places between which the spline is linear up to ``tolerance``; at most ``most``."""
         if len(self.knots) == 1:
             return self.knots
         bend = np.abs(self.curvature @ values)

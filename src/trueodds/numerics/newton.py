@@ -11,8 +11,8 @@ absolute values of the Hessian's eigenvalues turn a saddle into a descent.
 *Line search.* Steps are halved until the value does not rise by more than its rounding error.
 
 *Bounds.* Parameters at a bound that the gradient pushes outwards are held there, and steps are
-projected onto the bounds (Bertsekas 1982, Projected Newton methods for optimization problems with
-simple constraints, SIAM Journal on Control and Optimization 20).
+projected onto the bounds. This is the method of Bertsekas (1982), Projected Newton methods for
+optimization problems with simple constraints, SIAM Journal on Control and Optimization 20.
 
 Five solvers are not built on it:
 
@@ -114,7 +114,7 @@ def minimize(
     gradient : float, default=0
         Tolerance of the gradient's largest component.
     decrement : float, default=0
-        Tolerance of −gradient·step, twice what the step promises to gain.
+        Tolerance of −gradient·step, twice the predicted gain of the step.
     step : float, default=0
         Tolerance of the step's largest component, relative to 1 + the largest parameter.
     last_step : float, default=inf

@@ -11,14 +11,14 @@ frequency is (n₊ + 1)/(n + 2), the posterior mean under a uniform prior, or a 
 sent to infinity.
 
 *Inside their range*, if the curve does not reach the frequency beyond it. Either the level of
-highest likelihood is searched for (:mod:`trueodds.numerics.level_search`), with the finite scores
-beyond it clipped to it and the curve fitted again; or saturated scores stand at the last finite
-score and take part in the fit.
+highest likelihood is searched for (:mod:`trueodds.numerics.level_search`): the finite scores beyond
+it are clipped to it, and the curve is fitted again. Or saturated scores are placed at the last
+finite score and take part in the fit.
 
 All rules for probabilities of exactly 0 and 1:
 
 ==============================  ===================================================================
-method                          where 0 and 1 stand
+method                          where 0 and 1 are placed
 ==============================  ===================================================================
 temperature, logistic, beta     a level beyond, or searched for inside
 quadratic, robust logistic      a level beyond, or at the last finite score
@@ -67,7 +67,7 @@ __all__ = [
 Side = int  # −1: the lower end, +1: the upper end
 Levels = dict[Side, float]
 Search = Callable[[LogOddsRows, list[Side]], Levels]
-"""Finds levels of saturated rows among the finite ones, by likelihood."""
+"""Finds levels of saturated rows among the finite ones, by maximum likelihood."""
 
 UNSEEN_LEVEL = float(np.log(1 / np.finfo(np.float64).eps - 1))
 """Where a probability of exactly 0 or 1 sits (−, +) when none was seen in fitting: p = 2.2e-16."""
@@ -104,8 +104,8 @@ class CurveFit(ABC):
     """A curve of the log-odds, the range in which it holds, and how it was found.
 
     Subclasses add their parameters and write :meth:`at`. Outside of [lower, upper] the map is
-    constant. ``gradient`` is relative; ``mean_slope`` tells only by its sign whether the curve
-    rises.
+    constant. ``gradient`` is relative; only the sign of ``mean_slope`` matters: whether the
+    curve rises.
     """
 
     lower: float = -np.inf
@@ -218,7 +218,7 @@ def fit_summary(rows: BinaryRows, scale: InputScale, fit: Callable[[LogOddsRows]
 
 
 def open_to_unseen(fit: F, rows: BinaryRows, scale: InputScale) -> F:
-    """Continue the curve where no score was saturated; 0 and 1 then stand at the unseen level."""
+    """Continue the curve where no score was saturated; 0 and 1 are then at the unseen level."""
     low, high = finite_range(rows.scores, scale)
     unseen = UNSEEN_LEVEL if scale == "probability" else np.inf
     lower = fit.lower if np.isfinite(fit.lower) else min(low, -unseen)
@@ -235,9 +235,9 @@ def fit_saturated(
     identity: F | None = None,
     continued: bool = True,
 ) -> F:
-    """Fit to rows some of which may be saturated, placing them as the module's text says.
+    """Fit to rows some of which may be saturated, placing them by the rules of this module.
 
-    ``search`` finds levels inside; without it they stand at the last finite score. The range
+    ``search`` finds levels inside; without it they are at the last finite score. The range
     stays open where no row is saturated, if ``continued``.
     """
     ends = {side: rows.take(rows.z == side * np.inf) for side in (-1, 1)}

@@ -3,18 +3,19 @@
 A curve that can put all negatives on one side of log-odds 0 and all positives on the other may do
 so ever more steeply. Touching at one score counts: the slope would still be infinite. Platt's
 targets, 1/(N₋ + 2) and (N₊ + 1)/(N₊ + 2), then replace 0 and 1, the optimum is finite, and the fit
-says that it is ``separable``. Which classes are separable depends on the curve:
+is marked as ``separable``. Which classes are separable depends on the curve:
 
 =============================  ====================================================================
 curve                          separable if
 =============================  ====================================================================
-logistic, beta, spline         a threshold parts the classes (``"threshold"``)
-temperature, beta without c    the threshold 0 parts them (``"zero"``)
-quadratic                      no instance of one class lies strictly among the other's
+logistic, beta, spline         a threshold separates the classes (``"threshold"``)
+temperature, beta without c    the threshold 0 separates them (``"zero"``)
+quadratic                      no row of one class lies strictly among the other's
                                (``"parabola"``)
-robust logistic                a threshold parts them; or all but outliers, seen by a steep curve
-                               that loses nothing when it is doubled
-Brier score                    a threshold parts them; or squared error falls on the way to infinity
+robust logistic                a threshold separates them; or all but outliers, which shows in a
+                               steep curve that loses nothing when it is doubled
+Brier score                    a threshold separates them; or the squared error falls towards an
+                               infinite slope
 softmax of several classes     each row's class has the highest score, found while fitting
                                (:mod:`trueodds.numerics.softmax.regression`)
 =============================  ====================================================================

@@ -147,7 +147,7 @@ class CharcoalGrillCalibrator(Calibrator):
                 )
             return _constant_map(base.c, self.scale)
         z = np.clip(log_odds(table.score, self.scale), base.lower, base.upper)
-        unit = _unit(z, table.weight, self.scale)
+        unit = _log_odds_unit(z, table.weight, self.scale)
         near = np.clip(z / unit, -OUTLIER_LIMIT, OUTLIER_LIMIT)
         grill = GrillRows(near, table.n_neg, table.n_pos, base.a * unit, base.c)
         if z.min() == z.max():
@@ -202,7 +202,7 @@ class CharcoalGrillCalibrator(Calibrator):
         return fit
 
 
-def _unit(z: Any, weight: Any, scale: InputScale) -> float:
+def _log_odds_unit(z: Any, weight: Any, scale: InputScale) -> float:
     """Divisor that makes decision values spread like log-odds; 1 for log-odds unless extreme.
 
     A few outliers do not count if the rest would otherwise have no spread at all.

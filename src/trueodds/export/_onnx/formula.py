@@ -191,10 +191,10 @@ class _Graph(Renderer[str]):
 
     def _function(self, node: e.Function) -> str:
         if node.name == "min" and len(node.arguments) == 2:
-            raised, high = node.arguments
-            if isinstance(high, e.Constant) and isinstance(raised, e.Function):
-                x, *low = raised.arguments
-                if raised.name == "max" and len(low) == 1 and isinstance(low[0], e.Constant):
+            floored, high = node.arguments
+            if isinstance(high, e.Constant) and isinstance(floored, e.Function):
+                x, *low = floored.arguments
+                if floored.name == "max" and len(low) == 1 and isinstance(low[0], e.Constant):
                     return self._clip(self.number(x), low[0].value, high.value)
         return self.op(FUNCTIONS[node.name], *[self.number(x) for x in node.arguments])
 

@@ -35,9 +35,9 @@ __all__ = [
     "check_names",
     "flat_choice",
     "has_no_product",
-    "raised",
     "slopes_of",
     "sqlite_digits",
+    "without_underflow",
 ]
 
 TINY = 1e-290
@@ -139,7 +139,7 @@ def _is_by_features(node: e.Choose) -> bool:
     return isinstance(node.branches[0][0], by_feature)
 
 
-def raised(node: e.Arithmetic, scale: str) -> e.Arithmetic:
+def without_underflow(node: e.Arithmetic, scale: str) -> e.Arithmetic:
     """A product that does not underflow in PostgreSQL.
 
     The factors that can be tiny are probabilities, powers, and what is squared; scores of other

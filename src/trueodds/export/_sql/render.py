@@ -41,9 +41,9 @@ from trueodds.export._sql.engines import (
     check_names,
     flat_choice,
     has_no_product,
-    raised,
     slopes_of,
     sqlite_digits,
+    without_underflow,
 )
 from trueodds.export._sql.shared import least_nodes, shared_layers
 from trueodds.export._sql.text import MOST_CASES, NAMING, SEARCHING, item, named, position
@@ -229,7 +229,7 @@ class _SqlWriter(Renderer[Any]):
 
     def _arithmetic(self, node: e.Arithmetic) -> Any:
         if self.dialect == "postgres" and node.operator == "*":
-            node = raised(node, self.scale)
+            node = without_underflow(node, self.scale)
         # Parentheses that change no order of operations are left out: SQLite's parser counts them.
         left, right = self.number(node.left), self.number(node.right)
         products: tuple[Any, ...] = (self.x.Mul, self.x.Div)

@@ -1,11 +1,11 @@
 """Fit a softmax model when some probabilities are exactly 0 and so have no logarithm.
 
 They are put at a level below the largest logit of their row (``floor``), and the level is estimated
-as in :mod:`trueodds.numerics.saturated`. Below all finite logits, the likelihood's own equation
-for it says that the mean fitted probability of the entries of probability 0 is the frequency with
-which they are the true class, (n₊ + 1)/(n + 2) under a uniform prior. If no such level exists, the
-one of highest likelihood inside the range of the finite logits is searched for, which then raises
-all logits below it.
+as in :mod:`trueodds.numerics.saturated`. Below all finite logits, the likelihood gives an equation
+for it: the mean fitted probability of the entries of probability 0 is the frequency with which they
+are the true class. That is (n₊ + 1)/(n + 2) under a uniform prior. If no such level exists, the one
+of highest likelihood inside the range of the finite logits is searched for, which then raises all
+logits below it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEARCH_GRID = 12
 
 @dataclass(frozen=True)
 class SoftmaxRows:
-    """Logits (−inf for a probability of 0), targets, weights, and which classes have instances.
+    """Logits (−inf for a probability of 0), targets, weights, and which classes have rows.
 
     Logits and targets have one row for each class.
     """
@@ -68,7 +68,7 @@ class SoftmaxRows:
         return fit_softmax(model, self.targets, share, model.start if start is None else start)
 
     def sample(self) -> SoftmaxRows:
-        """A few thousand rows, chosen by what they hold and not by where they stand."""
+        """A few thousand rows, chosen by their content and not by their order."""
         truth = self.targets.argmax(axis=0)
         order = np.lexsort((self.row_weight, truth, np.exp(2 * self.relative).sum(axis=0)))
         return self.take(order[:: -(-len(order) // SEARCH_ROWS)])
@@ -146,7 +146,7 @@ def _solve_below(excess: Callable[[float], float], edge: float) -> float | None:
 
 
 def _search_inside(rows: SoftmaxRows, model_of: ModelOf, edge: float) -> float:
-    """The level between ``edge`` and ln ½ of highest likelihood, on a sample of the rows."""
+    """The level between ``edge`` and −ln 2 of highest likelihood, on a sample of the rows."""
     from scipy.optimize import minimize_scalar  # slow to import, and rarely needed
 
     sample = rows.sample()

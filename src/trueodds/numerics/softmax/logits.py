@@ -27,7 +27,7 @@ def class_logits(scores: Floats, scale: InputScale, floor: float = -np.inf) -> F
 
 
 def one_vs_rest_scores(scores: Floats, scale: InputScale) -> Floats:
-    """Each column as a binary score: probabilities and margins as they are, logits as log-odds.
+    """Each column as a binary score: logits become log-odds, other scores stay unchanged.
 
     The log-odds of class k against the rest are l_k − ln Σ_{j≠k} exp(l_j), summed without the
     cancellation that subtracting exp(l_k) from the total would bring.

@@ -1,8 +1,8 @@
 """Temperature, vector and matrix scaling as one convex problem, solved by Newton's method.
 
 All three minimize Σ w·(logsumexp(η) − y·η) over η = A(θ) with A linear: θ times the logits, one θ
-per class and a bias, or a full matrix and a bias. They differ in A, its adjoint, and what stands in
-for the inverse of the Hessian.
+per class and a bias, or a full matrix and a bias. They differ in A, its adjoint, and what
+replaces the inverse of the Hessian.
 
 Arrays have one row for each class, (k, n): sums over classes are then sums of long rows.
 
@@ -56,7 +56,7 @@ class SoftmaxModel(ABC):
     @property
     @abstractmethod
     def start(self) -> Floats:
-        """The parameters that leave the logits as they are."""
+        """The parameters that leave the logits unchanged."""
 
     @abstractmethod
     def forward(self, theta: Floats) -> Floats:
@@ -76,14 +76,14 @@ class SoftmaxModel(ABC):
 
     @abstractmethod
     def free(self) -> Floats:
-        """1 for parameters that are fitted, 0 for those of classes without instances."""
+        """1 for parameters that are fitted, 0 for those of classes without rows."""
 
     def ridge(self) -> Floats:
         """The penalty's curvature for each parameter; it pulls towards ``start``."""
         return np.zeros_like(self.start)
 
     def inverse(self, variance: Floats, diagonal: Floats) -> Operator:
-        """What stands in for the inverse of the Hessian, whose diagonal is given."""
+        """What replaces the inverse of the Hessian, whose diagonal is given."""
         return diagonal_inverse(diagonal)
 
 
@@ -113,7 +113,7 @@ class TemperatureModel(SoftmaxModel):
 
 
 class VectorModel(SoftmaxModel):
-    """η_k = θ_k·logit_k + bias_k; classes without instances keep θ = 1 and bias = 0.
+    """η_k = θ_k·logit_k + bias_k; classes without rows keep θ = 1 and bias = 0.
 
     ``diagonal_ridge`` pulls weights to 1 and biases to 0.
     """
@@ -157,7 +157,7 @@ class VectorModel(SoftmaxModel):
 
 
 class MatrixModel(SoftmaxModel):
-    """η = W·logits + bias; rows of classes without instances stay those of the identity.
+    """η = W·logits + bias; rows of classes that do not occur stay those of the identity.
 
     ``off_diagonal_ridge`` pulls weights from one class's logit to another's score to 0;
     ``diagonal_ridge`` pulls those on the diagonal to 1, and ``bias_ridge``, by default the same,
@@ -233,7 +233,7 @@ class SoftmaxFit:
 def fit_softmax(
     model: SoftmaxModel, targets: Floats, row_weight: Floats, start: Floats
 ) -> SoftmaxFit:
-    """Minimize the weighted log-loss plus ½·Σ ridge·(θ − θ₀)², θ₀ the model's own start.
+    """Minimize the weighted log-loss plus Σ ridge·(θ − θ₀)²/2, θ₀ the model's own start.
 
     Parameters
     ----------
@@ -247,9 +247,9 @@ def fit_softmax(
     Returns
     -------
     SoftmaxFit
-        ``separates`` tells that the solution gives every row's likeliest target the highest score:
+        ``separates`` means that the solution gives every row's likeliest target the highest score:
         then, without ridge or smoothing, no finite optimum exists. With more parameters than rows
-        it also tells that the rows are all but interpolated.
+        it also means that the rows are all but interpolated.
     """
     loss = _Loss(model, targets, row_weight)
     scale = np.sqrt(np.maximum(model.squared_adjoint(loss.row_weight + 0 * targets), 1e-300))
@@ -307,7 +307,7 @@ class _SoftmaxPoint:
 
 
 class _Loss:
-    """Weighted log-loss plus ½·Σ ridge·(θ − θ₀)², with its derivatives."""
+    """Weighted log-loss plus Σ ridge·(θ − θ₀)²/2, with its derivatives."""
 
     def __init__(self, model: SoftmaxModel, targets: Floats, row_weight: Floats) -> None:
         self.model, self.targets, self.row_weight = model, targets, row_weight
@@ -419,9 +419,9 @@ def diagonal_inverse(diagonal: Floats) -> Operator:
 def row_block_inverse(design: Floats, variance: Floats, ridge: Floats) -> Operator:
     """The inverse of those parts of a matrix model's Hessian that lie within one class.
 
-    Class k's part is Σ_n variance_nk·x_n·x_nᵀ. Logits of different classes go up and down together,
-    so a diagonal alone leaves conjugate gradients hundreds of steps to do; with these parts a few
-    are enough, because what remains between classes is small or of the same size.
+    Class k's part is Σ_n variance_nk·x_n·x_nᵀ. Logits of different classes are correlated. With a
+    diagonal alone, conjugate gradients need hundreds of steps. With these parts a few are enough,
+    because what remains between classes is small or of the same size.
 
     Parameters
     ----------
@@ -451,10 +451,10 @@ def principal_axes_inverse(design: Floats, variance: Floats, ridge: Floats) -> O
     """The same parts, each by its diagonal along the principal axes of the logits.
 
     The axes are those of all classes together, Σ_k variance_k, so the correlation of the logits is
-    accounted for once; how much of a class lies along each axis is exact, and so is the ridge.
-    Conjugate gradients take some dozens of steps. But this costs a few products of large matrices
-    where :func:`row_block_inverse` costs k of them and k inverses, which is what takes the time
-    with hundreds of classes, and holds no more than one row of numbers for each class.
+    accounted for once. How much of a class lies along each axis is exact, and so is the ridge.
+    Conjugate gradients take some dozens of steps. The cost is a few products of large matrices;
+    :func:`row_block_inverse` needs k of them and k inverses, which is slow with hundreds of
+    classes. Memory is one row of numbers for each class.
 
     Parameters
     ----------

@@ -2,9 +2,9 @@ r"""The base of a structured softmax: temperature, floor and mixing.
 
 .. math:: q = (1 - ε)·\operatorname{softmax}(τ \ln(p + δ)) + ε·π
 
-The floor δ gives probabilities of exactly 0 a logarithm, and makes a model that says 10⁻³⁰ and one
-that says 0 agree; the share ε of outcomes that the scores know nothing of keeps one surprising row
-from deciding τ. π are the frequencies of the classes.
+The floor δ gives probabilities of exactly 0 a logarithm, and makes forecasts of 10⁻³⁰ and of 0
+nearly equal. The share ε of outcomes that the scores do not explain keeps one surprising row from
+deciding τ. π are the frequencies of the classes.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ MIXING_CENTER, MIXING_SPREAD = -5.0, 2.0  # about 1 outcome in 150, by a factor 
 
 BOUNDS = ((-6.0, 3.0), (math.log(LEAST_FLOOR), -1.0), (-12.0, 0.0))
 STARTS = ((0.0, -12.0, -5.0), (-0.3, -5.0, -4.0), (-2.3, -60.0, -4.0))
-"""As it is; a high floor; extreme scores that have to be cooled by a factor of ten."""
+"""Unchanged; a high floor; extreme scores that must be divided by ten."""
 PLAIN_STARTS = (0.0, -2.0)
 MOST_TAU = 1e6
 MOST_STEPS = 40
 SEARCH_ROWS = 2000
-"""So many rows decide from which start to descend; all rows decide where that ends."""
+"""Rows that decide from which start to descend; all rows decide where that ends."""
 CHUNK_VALUES = 1 << 15
 """Numbers in a temporary array of the loss: they stay in the cache."""
 DIFFERENCE = 1e-3

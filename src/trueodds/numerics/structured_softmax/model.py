@@ -50,7 +50,7 @@ Layout = Literal["full", "logs", "diagonal", "shared"]
 MOST_FULL, MOST_LOGS, MOST_DIAGONAL = 16, 32, 256
 """The most classes with each layout. A Hessian takes (number of parameters)² · rows operations:
 532², 1,060² and 516² at these limits, so 10⁴ rows take some seconds at most. Beyond, a class has
-too few rows in any calibration set for coefficients of its own."""
+too few rows in any calibration set for separate coefficients."""
 
 LEAST_UNIT = 0.3
 """Logarithms that hardly spread are not blown up: e^0.3 is a third more."""
@@ -71,15 +71,15 @@ class Block(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """The coefficients of a predictor, of ln q and q as they are.
+    """The coefficients of a predictor, of ln q and q unscaled.
 
     Parameters
     ----------
     bias : ndarray of shape (k,)
     on_logs : ndarray of shape (k,) or (k, k)
-        Of ln q: a diagonal, or all of W.
+        Coefficients of ln q: a diagonal, or all of W.
     on_probabilities : ndarray of shape (0,) or (k, k)
-        Of q; empty if there is no such block.
+        Coefficients of q; empty if there is no such block.
     shared : ndarray of shape (4,)
     """
 
@@ -120,7 +120,7 @@ class Design:
 
     @cached_property
     def is_diagonal(self) -> bool:
-        """Whether class k has no coefficients but an intercept and that of its own z."""
+        """Whether class k has no coefficients but an intercept and that of z_k."""
         return not bool((self.block > Block.LOG_DIAGONAL).any())
 
     @cached_property
@@ -212,7 +212,7 @@ class Design:
 
 
 def layout_for(n_classes: int) -> Layout:
-    """The richest layout whose cost is bounded with so many classes."""
+    """The richest layout whose cost is bounded with this many classes."""
     if n_classes <= MOST_FULL:
         return "full"
     if n_classes <= MOST_LOGS:

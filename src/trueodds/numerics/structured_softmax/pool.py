@@ -1,6 +1,6 @@
 r"""The models that a Bayesian structured calibrator averages, and their weights.
 
-Members: the scores as they are; a temperature; and structured softmaxes on two bases, with three
+Members: the scores unchanged; a temperature; and structured softmaxes on two bases, with three
 widths of the prior each. A member's weight is proportional to exp(evidence/5).
 
 *Variances of the blocks* follow MacKay's fixed point: a block with coefficients θ and γ = Σ(1 −
@@ -8,7 +8,7 @@ widths of the prior each. A member's weight is proportional to exp(evidence/5).
 pseudo-observations at v₀ pulls it to (‖θ‖² + ν·v₀)/(γ + ν), so that a block without evidence keeps
 its prior variance. The evidence is Laplace's,
 
-.. math:: \ln p(y) ≈ \ln p(y | θ) - ½ Σ θ²/v - ½ \ln\det(H + V^{-1}) - ½ Σ \ln v.
+.. math:: \ln p(y) ≈ \ln p(y | θ) - (Σ θ²/v + \ln\det(H + V^{-1}) + Σ \ln v)/2.
 
 D. J. C. MacKay (1992), Bayesian interpolation, equations 26 to 32. Newton's method finds the most
 probable parameters.
@@ -50,17 +50,17 @@ __all__ = [
 
 WIDTHS = (4.0, 32.0, 256.0)
 """Prior variances of the blocks, in multiples of :func:`prior_variances`. Variances move towards
-what the data says in any case; factors of 8 apart, one of three priors is never far off."""
+the data in any case; with factors of 8, one of three priors is never far off."""
 PATIENCE = 5.0
 """By what the evidence is divided. Laplace's is off by some nats, and rows of a calibration set are
-not quite independent: weights as sure as evidence itself would pick one member by its error."""
+not quite independent: weights by the whole evidence would choose one member by its error."""
 NEGLIGIBLE = 1e-3
 """Members of less weight are left out: a map is to be written, read and run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A model of the pool; without a base it leaves the scores as they are."""
+    """A model of the pool; without a base it leaves the scores unchanged."""
 
     evidence: float
     base: Base | None = None
@@ -99,8 +99,8 @@ def _identity(rows: ClassRows) -> Member:
 def pool_weights(evidence: Floats) -> Floats:
     """Weights of members by their evidence; 0 for those that do not count.
 
-    The first one leaves the scores as they are. The best of the others always counts, for it alone
-    says how probable a forecast of exactly 0 is.
+    The first one leaves the scores unchanged. The best of the others always counts, since it alone
+    estimates how often forecasts of exactly 0 come true.
     """
     weights = np.exp((evidence - evidence.max()) / PATIENCE)
     weights /= weights.sum()
@@ -200,7 +200,7 @@ def log_softmax_columns(eta: Floats) -> Floats:
 
 @dataclass(eq=False)
 class Posterior:
-    """Where the search for the most probable parameters stands.
+    """The state of the search for the most probable parameters.
 
     The curvature of the likelihood is kept from one prior to the next: where the parameters have
     hardly moved, it is still right.

@@ -20,7 +20,7 @@ DEEPEST = -800.0
 def class_probabilities(scores: Floats, scale: InputScale, unit: float = 1.0) -> Floats:
     """Scores of any scale, of shape (n, k), as probabilities of shape (k, n) that sum to 1.
 
-    Logits and margins are divided by ``unit`` first.
+    Logits and decision values are divided by ``unit`` first.
     """
     if scale == "probability":
         columns = np.ascontiguousarray(scores.T)
@@ -75,7 +75,7 @@ class ClassRows:
         return np.asarray(self.counts.sum(axis=1))
 
     def sample(self, size: int) -> ClassRows:
-        """At most so many rows, chosen by what they hold and not by where they stand."""
+        """At most ``size`` rows, chosen by their content and not by their order."""
         n = self.p.shape[1]
         if n <= size:
             return self
