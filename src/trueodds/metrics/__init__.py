@@ -57,6 +57,7 @@ from trueodds.metrics._multicalibration import (
     multicalibration_error,
     worst_group_error,
 )
+from trueodds.metrics._positive_rate import PositiveRate, estimate_positive_rate
 from trueodds.metrics._recalibration import (
     calibration_intercept,
     calibration_slope,
@@ -87,6 +88,7 @@ __all__ = [
     "MetricComparison",
     "MetricInterval",
     "MulticalibrationError",
+    "PositiveRate",
     "ReliabilityCurve",
     "Segment",
     "TailCalibration",
@@ -107,6 +109,7 @@ __all__ = [
     "corp_decomposition",
     "curve_errors",
     "debiased_calibration_error",
+    "estimate_positive_rate",
     "evaluate_classes",
     "evaluate_counts",
     "evaluate_groups",

@@ -436,7 +436,8 @@ def _named(groups: Any) -> dict[str, Any]:
     elif hasattr(groups, "columns") and hasattr(groups, "__getitem__"):
         named = {str(name): groups[name] for name in groups.columns}
     else:
-        named = {"group": groups}
+        own = getattr(groups, "name", None)
+        named = {own if isinstance(own, str) and own else "group": groups}
     if not named:
         raise InputError("groups must have at least one column; got none.")
     return named

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from trueodds.basics.wording import percent_text
 from trueodds.exceptions import InputError
@@ -37,7 +38,7 @@ class PositiveRate:
     --------
     >>> from trueodds.metrics import estimate_positive_rate
     >>> print(estimate_positive_rate([0, 1] * 20, [0.2, 0.9] * 20, [0.9] * 75 + [0.2] * 25))
-    75% of the 100 unlabeled rows are positive (90% interval 70–79%).
+    75% of the 100 unlabeled rows are positive (90% interval 71–79%).
     """
 
     estimate: float
@@ -98,13 +99,14 @@ def estimate_positive_rate(
 
     Notes
     -----
-    The estimate is ȳ + b·(mean of p over unlabeled − over labeled rows), where b is the slope of the
-    regression of y on p in the labeled rows: prediction-powered inference with a tuned weight, and
-    the regression estimator of survey sampling. It differs from the realized share by a
-    difference of two means of y − b·p, so its variance is s²·(1/n + 1/m), where s² is the residual
-    variance. The interval is Wilson's with the number of rows that gives this variance. The
-    page "Trust the answers of a language model" has its measured coverage. If the labeled rows
-    are not a random sample of all rows, see :func:`trueodds.decisions.estimate_prior`.
+    The estimate is ȳ + b·(mean of p over unlabeled − over labeled rows), where b is the slope of
+    the regression of y on p in the labeled rows. This is prediction-powered inference with a tuned
+    weight, and the regression estimator of survey sampling. It differs from the realized share by
+    a difference of two means of y − b·p, so its variance is s²·(1/n + 1/m), where s² is the
+    residual variance. The interval is Wilson's with the number of rows that gives this variance.
+    The page "LLM confidence: which answers can you trust?" has its measured coverage. If the
+    labeled rows are not a random sample of all rows, see
+    :func:`trueodds.decisions.estimate_prior`.
 
     References
     ----------
@@ -119,8 +121,8 @@ def estimate_positive_rate(
     >>> p = rng.beta(2, 1, 5000)
     >>> y = rng.random(5000) < p
     >>> found = estimate_positive_rate(y[:150], p[:150], p[150:])
-    >>> round(found.low, 2), round(y[150:].mean(), 2), round(found.high, 2)
-    (0.59, 0.67, 0.7)
+    >>> round(found.low, 2), round(float(y[150:].mean()), 2), round(found.high, 2)
+    (0.64, 0.67, 0.75)
     """
     level = check_level(level)
     rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob)
@@ -142,10 +144,12 @@ def estimate_positive_rate(
     if n >= FEWEST and p.std() > 0 and y.std() > 0:
         slope = float(np.cov(y, p, ddof=0)[0, 1] / p.var())
         explained = float(np.corrcoef(y, p)[0, 1] ** 2)
-        residual_share = min(1.0, (1 - explained) * (n - 1) / (n - 2))
+        # Student's quantile allows for an estimated variance in few rows.
+        student = stdtrit(n - 2, (1 + level) / 2) / ndtri((1 + level) / 2)
+        residual_share = min(1.0, (1 - explained) * (n - 1) / (n - 2) * student**2)
+        # Classes that are separated in n rows may overlap in the next: one row is as if wrong.
+        residual_share = min(1.0, max(residual_share, 1 / (n * y.var())))
     estimate = float(np.clip(y.mean() + slope * (unlabeled.mean() - p.mean()), 0.0, 1.0))
-    # Two classes that probabilities separate perfectly in n rows may overlap in the next.
-    residual_share = max(residual_share, 1 / n)
     n_effective = 1 / (residual_share * (1 / n + 1 / m))
     low, high = wilson(np.array([estimate]), np.array([n_effective]), level)
     return PositiveRate(
