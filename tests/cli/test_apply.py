@@ -201,6 +201,37 @@ def test_a_map_of_three_classes_needs_three_columns(run, three_classes, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_groups_are_fitted_shown_and_applied_from_files(run, tmp_path, kind):
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 1500))
+    town = rng.choice(["Ulm", "O'Fallon", "Bonn"], 1500)
+    y = (rng.random(1500) < 1 / (1 + np.exp(-z - 2 * (town == "Ulm")))).astype(int)
+    path = write_table(pa.table({"z": z, "y": y, "x": x, "town": town}), tmp_path / f"t.{kind}")
+    words = ["-s", "z", "-l", "y", "--scale", "logit", "--feature", "x", "--feature", "town"]
+    fitted, out = tmp_path / "m.json", tmp_path / "o.parquet"
+    result = run("fit", path, *words, "--interval", "0.9", "-o", fitted)
+    assert result.code == 0, result.err
+    assert "group map fitted to 1,500 rows" in result.err
+    assert run("apply", fitted, path, "-s", "z", "-o", out).code == 0
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": x, "town": town})
+    direct = trueodds.GroupCalibrator(scale="logit").fit(z, y, features=frame)
+    expected = direct.predict_proba(z, features=frame)[:, 1]
+    found = pa.parquet.read_table(out)["probability"].to_numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    low, high = trueodds.load(fitted).interval(z, frame)
+    np.testing.assert_allclose((low, high), direct.predict_interval(z, features=frame), atol=1e-9)
+    shown = run("show", fitted)
+    largest = max(direct.effects_, key=lambda e: abs(e.shift) * (e.feature != "score"))
+    assert largest.level == "Ulm"
+    assert f"{largest.shift:+.3f}  [{largest.low:+.3f}, {largest.high:+.3f}]" in shown.out
+    compared = run("compare", path, *words, "-m", "group", "-m", "logistic", "--json")
+    assert compared.code == 0, compared.err
+    assert json.loads(compared.out)["best_method"] == "group"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_tree_takes_its_attributes_from_the_file(run, tmp_path, kind):
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 1500))

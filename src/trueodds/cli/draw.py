@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.inputs import Floats
-from trueodds.maps import CalibrationMap, TreeMap
+from trueodds.maps import CalibrationMap, GroupMap, TreeMap
 
 __all__ = ["MOST_CURVES", "curves_of", "score_axis", "score_scale", "text_plot", "unchanged"]
 
@@ -66,6 +66,7 @@ def curves_of(
 
     Two classes have one curve. Several classes have one for each of the first six: its probability
     if the others share the rest equally. A tree has one for each of its six heaviest leaves. A map
+    with groups has that of its base. A map
     for any number of classes is evaluated with ``n_classes``.
     """
     scores = x
@@ -74,6 +75,8 @@ def curves_of(
             scores = np.log(x) - np.log1p(-x)
     if isinstance(fitted, TreeMap):
         return _of_leaves(fitted, scores)
+    if isinstance(fitted, GroupMap):
+        fitted = fitted.base
     n = fitted.n_classes or n_classes
     if fitted.takes_one_score or (fitted.n_classes is None and n == 2):
         return [("", np.asarray(fitted(scores)))]

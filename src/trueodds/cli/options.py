@@ -345,7 +345,7 @@ class LabelledRowOptions(LabelOptions, RowOptions):
     def read(self, **more: Any) -> tuple[Prepared, FileRows]:
         """Open, check and fetch the rows."""
         columns = self.columns(**more)
-        with self.open(columns) as source:
+        with self.open(columns, detect_types=bool(columns.features)) as source:
             prepared = self.prepare(source, columns)
             with working("reading rows", source.connection):
                 return prepared, self.fetch(prepared)

@@ -32,8 +32,10 @@ Select = Literal["default", "one_se", "best", "stack"]
 SELECT = ("default", "one_se", "best", "stack")
 
 
-def default_method(n_classes: int) -> str:
-    """The method that had the lowest losses of all; see ``docs/arena.md``."""
+def default_method(n_classes: int, *, has_features: bool = False) -> str:
+    """The method with the lowest losses; see ``docs/arena.md`` and ``docs/groups.md``."""
+    if has_features:
+        return "group"
     return "bayesian_smooth" if n_classes == 2 else "bayesian_structured"
 
 

@@ -348,7 +348,9 @@ def compare_calibrators(
         cv, n_repeats, random_state, n_jobs, progress, level, scoring, select
     )
     rows = read_compared_rows(scores, y, scale, sample_weight, classes)
-    default = default_method(rows.n_classes) if select == "default" else None
+    default = None
+    if select == "default":
+        default = default_method(rows.n_classes, has_features=features is not None)
     return compare_rows(rows, calibrators, options, scale, features, default=default)
 
 
@@ -414,9 +416,11 @@ def compare_rows(
         for name, run in kept.items()
     }
     certain = frozenset(name for name, run in kept.items() if _is_certain(run))
-    recommended = _name_of_kind(
-        default_method(cells.n_classes), {name: methods[name] for name in kept}
-    )
+    candidates = {name: methods[name] for name in kept}
+    recommended = None
+    if features is not None:
+        recommended = _name_of_kind(default_method(2, has_features=True), candidates)
+    recommended = recommended or _name_of_kind(default_method(cells.n_classes), candidates)
     if recommended is None:
         recommended = choose(tables, options.scoring, "one_se", certain).method
     formula = _formula_as_good(tables[options.scoring], methods, recommended, certain)

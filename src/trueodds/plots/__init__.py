@@ -6,6 +6,7 @@ Drawing needs matplotlib: ``pip install "trueodds[plot]"``. Nothing here changes
 from trueodds.plots._cost_curve import CostCurveDisplay
 from trueodds.plots._critical_difference import CriticalDifferenceDisplay
 from trueodds.plots._decision_curve import DecisionCurveDisplay
+from trueodds.plots._group_effects import GroupEffectsDisplay
 from trueodds.plots._map import CalibrationMapDisplay
 from trueodds.plots._reliability import ReliabilityDisplay
 from trueodds.plots._tree import TreeDisplay
@@ -15,6 +16,7 @@ __all__ = [
     "CostCurveDisplay",
     "CriticalDifferenceDisplay",
     "DecisionCurveDisplay",
+    "GroupEffectsDisplay",
     "ReliabilityDisplay",
     "TreeDisplay",
 ]

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.calibrators import Calibrator, Curves, FeatureCalibrator, find_calibrator
 from trueodds.calibrators._group.effects import GroupEffects, effects_of, feature_name
-from trueodds.calibrators._group.pooling import Pooling
-from trueodds.calibrators._group.search import Features, fit_effects
-from trueodds.calibrators._group.terms import terms_of
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_tuple, validate_scores
 from trueodds.maps import CalibrationMap, GroupMap, GroupTerm
@@ -22,6 +19,10 @@ from trueodds.maps._group import base_log_odds, standardized
 from trueodds.maps.tree_features import FeatureSpace
 from trueodds.numerics.label_targets import binary_targets, class_targets
 from trueodds.rows import Rows, errors_as_input_errors
+
+# Their SciPy is needed for fits, not for a list of methods.
+if TYPE_CHECKING:
+    from trueodds.calibrators._group.pooling import Pooling
 
 __all__ = ["GroupCalibrator"]
 
@@ -178,6 +179,8 @@ class GroupCalibrator(FeatureCalibrator):
         )
 
     def _fit_effects(self, rows: Rows, space: FeatureSpace, encoded: Floats) -> None:
+        from trueodds.calibrators._group.search import Features, fit_effects
+
         self.classes_ = rows.classes
         self.base_ = self._unfitted_base(rows.n_classes)._fit_rows(rows)
         weight, base = rows.row_weight, self.base_.map_.with_classes(None)
@@ -267,6 +270,8 @@ class GroupCalibrator(FeatureCalibrator):
 
 def _terms(fits: list[tuple[int, Pooling]]) -> tuple[list[GroupTerm], list[Floats]]:
     """Tables of all classes, and the weight of the rows at the levels of each."""
+    from trueodds.calibrators._group.terms import terms_of
+
     terms: list[GroupTerm] = []
     weights: list[Floats] = []
     for output, pooling in fits:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
-import scipy
 
 from trueodds.basics.imports import require
 from trueodds.inputs import Floats
@@ -17,7 +16,7 @@ from trueodds.maps._group import SCORE
 
 __all__ = ["GroupEffect", "GroupEffects", "effects_of"]
 
-MISSING = "(missing)"
+MISSING, NOT_SEEN = "(missing)", "(not seen)"
 LEVEL = 0.9
 MOST_SHOWN = 30
 
@@ -130,6 +129,8 @@ def effects_of(fitted: GroupMap, weights: list[Floats], labels: Sequence[Any]) -
     ``weights`` holds the weight of the rows at each level of each term; ``labels`` the class of
     each output.
     """
+    import scipy  # which a list of methods must not wait for
+
     reach = float(scipy.special.ndtri(0.5 + LEVEL / 2))
     found = []
     for term, weight in zip(fitted.terms, weights, strict=True):
@@ -149,6 +150,7 @@ def effects_of(fitted: GroupMap, weights: list[Floats], labels: Sequence[Any]) -
                     labels[term.output],
                 )
                 for k in np.flatnonzero(weight > 0).tolist()
+                if levels[k] != NOT_SEEN
             ]
     return GroupEffects(tuple(found))
 
@@ -163,7 +165,7 @@ def level_names(fitted: GroupMap, term: GroupTerm) -> list[str]:
     feature, cut = term.features[0], term.cuts[0]
     known = None if feature == SCORE else fitted.categories[feature]
     if known is not None:
-        return [v if isinstance(v, str) else f"{v:g}" for v in known] + [MISSING, "(not seen)"]
+        return [v if isinstance(v, str) else f"{v:g}" for v in known] + [MISSING, NOT_SEEN]
     ends = [f"{c:.4g}" for c in ([] if cut is None else cut)]
     if not ends:
         return ["all", MISSING]

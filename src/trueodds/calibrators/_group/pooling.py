@@ -17,6 +17,7 @@ equations (Schur complement).
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal
@@ -161,6 +162,12 @@ class Pooling:
         self.blocks.append(Block(levels, kind))
         self.mean = np.concatenate([self.mean, np.zeros(levels.n_columns)])
 
+    def drop_unlikely(self, kind: Kind, least: float) -> None:
+        """Leave out blocks of a kind with a smaller probability of an effect."""
+        kept = [i for i, b in enumerate(self.blocks) if b.kind != kind or b.included >= least]
+        self.mean = np.concatenate([self.mean[self.slice_of(i)] for i in kept])
+        self.blocks = [self.blocks[i] for i in kept]
+
     def predictor(self) -> Floats:
         """Log-odds of the rows at the present mean."""
         return self._predictor(self.mean, self.wide_mean)
@@ -179,6 +186,17 @@ class Pooling:
         for _ in range(newton_steps):
             self._newton_step()
             self._propagate(turns)
+
+    def widened(self, prior: Prior, turns: int) -> Pooling:
+        """The same posterior with another prior, without another look at the rows."""
+        other = copy.copy(self)
+        other.prior = prior
+        other.blocks = [copy.copy(block) for block in self.blocks]
+        for block in other.blocks:
+            block.precision, block.information = block.precision.copy(), block.information.copy()
+        other.wide = copy.copy(self.wide)
+        other._propagate(turns)
+        return other
 
     def _newton_step(self) -> None:
         """Expand the log-likelihood at the mean, and go to the mode with the present sites."""

@@ -23,6 +23,8 @@ __all__ = ["MOST_LEVELS", "Features", "fit_effects"]
 
 PRIOR = Prior(shift=0.6, slope=0.95, interaction=0.9)
 """Probabilities that a kind of effect is absent."""
+WIDE_PRIOR = Prior(shift=0.02, slope=0.5, interaction=0.5)
+"""The same for variances: intervals that trusted "no effect" too soon would be too narrow."""
 FEW_BINS, MANY_BINS, MANY_ROWS = 12, 20, 3000
 """Bins of a number, and from which weight of all rows there are more."""
 COARSE_BINS = 6
@@ -45,6 +47,8 @@ NEEDED = ((1000.0, 2.0), (4000.0, -2.0))
 """Log-evidence that an interaction needs, on top of the logarithm of the number of candidates, with
 this weight of all rows; linear in its logarithm between, constant beyond. Laplace's method
 overstates the evidence in few rows."""
+LEAST_PROBABILITY = 0.1
+"""Interactions that are less probable in the end are left out."""
 SAMPLE = 50_000
 """Rows in which interactions are looked for and variances are learned first."""
 
@@ -102,7 +106,9 @@ def fit_effects(
     _add_features(pooling, features)
     pooling.refine(4, 3)
     _add_interactions(pooling, features)
-    pooling.refine(2, 3)
+    pooling.refine(1, 3)
+    pooling.drop_unlikely("interaction", LEAST_PROBABILITY)
+    pooling.refine(1, 3)
     pooling.refine(1, 10)
     return pooling
 

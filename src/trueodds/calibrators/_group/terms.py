@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from trueodds.calibrators._group.levels import Levels
-from trueodds.calibrators._group.pooling import DEVIATIONS, Block, Pooling, WideBlock
+from trueodds.calibrators._group.pooling import DEVIATIONS, Block, Pooling
+from trueodds.calibrators._group.search import WIDE_PRIOR
+from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
 from trueodds.maps import GroupTerm
 
 __all__ = ["terms_of"]
+
+TURNS = 8
+"""Of expectation propagation with the prior for variances."""
 
 
 def terms_of(pooling: Pooling, output: int) -> list[GroupTerm]:
@@ -17,21 +22,24 @@ def terms_of(pooling: Pooling, output: int) -> list[GroupTerm]:
 
     Effects of several features are known up to a constant that one may take from the other. So the
     mean of each over the rows is taken out and counted once, with its own variance, and the
-    variance of a row's log-odds is nearly the sum of the variances of its effects.
+    variance of a row's log-odds is nearly the sum of the variances of its effects. Variances are
+    around the mean of the forecast, with a prior that trusts "no effect" less.
     """
+    wide = pooling.widened(WIDE_PRIOR, TURNS)
     shifts = {id(b.levels): i for i, b in enumerate(pooling.blocks) if not b.is_slope}
     slopes = {id(b.levels): i for i, b in enumerate(pooling.blocks) if b.is_slope}
     shift_mean = _directions(pooling, list(shifts.values()))
     slope_mean = _directions(pooling, list(slopes.values()))
     constant, common_slope = float(shift_mean @ pooling.mean), float(slope_mean @ pooling.mean)
     both = np.stack([shift_mean, slope_mean])
-    spread = both @ pooling.covariance @ both.T
+    gap = both @ (wide.mean - pooling.mean)
+    spread = both @ wide.covariance @ both.T + np.outer(gap, gap)
     terms = []
     for key, i in shifts.items():
         j = slopes.get(key)
-        terms.append(_term(pooling, output, i, j))
+        terms.append(_term(pooling, wide, output, i, j))
     if pooling.wide is not None:
-        term, mean, variance = _wide_term(pooling, pooling.wide, output)
+        term, mean, variance = _wide_term(pooling, wide, output)
         terms.append(term)
         constant, spread[0, 0] = constant + mean, spread[0, 0] + variance
     entries = np.array([[spread[0, 0]], [spread[0, 1]], [spread[1, 1]]])
@@ -50,37 +58,45 @@ def _directions(pooling: Pooling, indices: list[int]) -> Floats:
     return result
 
 
-def _term(pooling: Pooling, output: int, i: int, j: int | None) -> GroupTerm:
+def _term(pooling: Pooling, wide: Pooling, output: int, i: int, j: int | None) -> GroupTerm:
     """Shifts of a block, and slopes at the same levels."""
     block = pooling.blocks[i]
     levels, own = block.levels, pooling.slice_of(i)
     centered = _centered(levels)
     shift = centered @ pooling.mean[own]
-    variance = _diagonal(centered, pooling.covariance[own, own], centered) + _unseen(block)
+    covariance = wide.covariance
+    gap = centered @ (wide.mean - pooling.mean)[own]
+    variance = _diagonal(centered, covariance[own, own], centered) + gap**2
+    variance += _unseen(wide.blocks[i])
     if j is None:
         return _as_term(output, levels, shift, np.empty(0), variance[None])
     other = pooling.slice_of(j)
     slope = centered @ pooling.mean[other]
+    slope_gap = centered @ (wide.mean - pooling.mean)[other]
     spread = np.stack(
         [
             variance,
-            _diagonal(centered, pooling.covariance[own, other], centered),
-            _diagonal(centered, pooling.covariance[other, other], centered)
-            + _unseen(pooling.blocks[j]),
+            _diagonal(centered, covariance[own, other], centered) + gap * slope_gap,
+            _diagonal(centered, covariance[other, other], centered)
+            + slope_gap**2
+            + _unseen(wide.blocks[j]),
         ]
     )
     return _as_term(output, levels, shift, slope, _covariance(spread))
 
 
-def _wide_term(pooling: Pooling, wide: WideBlock, output: int) -> tuple[GroupTerm, float, float]:
+def _wide_term(pooling: Pooling, wide: Pooling, output: int) -> tuple[GroupTerm, float, float]:
     """Shifts of the widest feature, their mean over the rows, and the variance of that mean."""
-    levels, share = wide.levels, wide.levels.share
+    block = wide.wide
+    if block is None:
+        raise InputError("there is no feature with very many levels.")
+    levels, share = block.levels, block.levels.share
     shift = levels.to_levels(pooling.wide_mean)
     mean = float(share @ shift)
-    variance = levels.to_levels(pooling.wide_variance())
+    variance = levels.to_levels(wide.wide_variance() + (wide.wide_mean - pooling.wide_mean) ** 2)
     of_mean = float(share**2 @ variance)
     unseen = levels.weight == 0 if levels.kept is None else ~levels.kept
-    variance = np.where(unseen, wide.variance, variance)
+    variance = np.where(unseen, block.variance, variance)
     return _as_term(output, levels, shift - mean, np.empty(0), variance[None]), mean, of_mean
 
 

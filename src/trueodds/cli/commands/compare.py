@@ -29,6 +29,14 @@ Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]
 Repeats = Annotated[
     int, typer.Option("--repeats", min=1, help="Number of repetitions, each with new folds.")
 ]
+Feature = Annotated[
+    list[str] | None,
+    o.data_option(
+        "--feature",
+        metavar="COLUMN",
+        help="A group or feature, such as region, for the methods 'group' and 'tree'; repeatable.",
+    ),
+]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all cores.")]
 
 
@@ -38,6 +46,7 @@ def compare(
     cv: Folds = 5,
     repeats: Repeats = 1,
     jobs: Jobs = 1,
+    feature: Feature = None,
     as_json: o.Json = False,
 ) -> None:
     """Compare calibration methods by cross-validation and recommend one.
@@ -47,12 +56,13 @@ def compare(
     Examples
     --------
     trueodds compare scores.csv --score p --label y
+    trueodds compare scores.csv --score p --label y --feature region --feature age
     trueodds compare scores.parquet -s p -l y -m beta -m isotonic --repeats 4 --json
     """
     from trueodds.model_selection import compare_calibrators
 
     calibrators = chosen_methods(method)
-    prepared, rows = data.read()
+    prepared, rows = data.read(features=tuple(feature or ()))
     comparison = compare_calibrators(
         rows.scores,
         rows.codes,
@@ -60,6 +70,7 @@ def compare(
         calibrators=calibrators,
         scale=data.input_scale,
         sample_weight=rows.weight,
+        features=rows.features,
         cv=cv,
         n_repeats=repeats,
         random_state=data.seed,

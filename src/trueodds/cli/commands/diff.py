@@ -116,13 +116,15 @@ def _differences(a: Any, b: Any, place: str) -> list[tuple[str, Any, Any]]:
 def _why_not(a: Any, b: Any) -> str:
     """Return the reason why the predictions cannot be compared; empty if they can."""
     from trueodds.cli.draw import score_scale
-    from trueodds.maps import TreeMap
+    from trueodds.maps import GroupMap, TreeMap
 
     if score_scale([a, b]) is None:
         return f"their scores have different scales, {a.scale} and {b.scale}"
     counts = [m.n_classes for m in (a, b)]
     if None not in counts and counts[0] != counts[1]:
         return f"one has {counts[0]} classes, the other {counts[1]}"
+    if any(isinstance(m, GroupMap) for m in (a, b)):
+        return "the effects of groups differ by row; compare the output of 'apply'"
     trees = [isinstance(m, TreeMap) for m in (a, b)]
     if any(trees) and not (all(trees) and all(_equal(a, b, name) for name in TREE)):
         return "the trees have different splits"

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from trueodds.calibrators import Calibrator
     from trueodds.maps import CalibrationMap
 
-__all__ = ["fit"]
+__all__ = ["Feature", "fit"]
 
+WITH_FEATURES = "group"
+"""The method if features are given and none is named."""
 Method = Annotated[
     str,
     typer.Option(
@@ -48,7 +50,10 @@ MethodOption = Annotated[
 Feature = Annotated[
     list[str] | None,
     o.data_option(
-        "--feature", metavar="COLUMN", help="For --method tree: a feature column; repeatable."
+        "--feature",
+        metavar="COLUMN",
+        help="A group or feature, such as region; repeatable. The method is then 'group', unless "
+        "--method names 'tree'.",
     ),
 ]
 Interval = Annotated[
@@ -106,13 +111,14 @@ def fit(
     """Fit a calibration map to scores and labels, and save it as JSON.
 
     With one score column, DuckDB counts the rows, so a file may be much larger than memory.
-    Several columns and the tree use at most --max-rows rows.
+    Several columns, and features, use at most --max-rows rows.
 
     Examples
     --------
     trueodds fit scores.parquet --score p --label y -o map.json
     trueodds fit scores.parquet --score p --label y --method beta -o map.json
     trueodds fit scores.parquet --score p --label y --interval 0.9 -o map.json
+    trueodds fit scores.csv -s p -l y --feature region --feature age -o map.json
     trueodds fit scores.csv -s margin -l y --scale raw -m isotonic -o map.json
     trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
     """
@@ -124,6 +130,8 @@ def fit(
     replaced = None if parent is None else o.load_map(parent)
     if interval is not None and not 0 < interval < 1:
         raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
+    if feature and method == AUTO:
+        method = WITH_FEATURES
     calibrator = make_calibrator(method, data.input_scale, option or ())
     if calibrator.needs_features and not feature:
         raise UsageError(f"--method {method} needs features; pass --feature COLUMN.")

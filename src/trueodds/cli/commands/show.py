@@ -12,6 +12,7 @@ __all__ = ["in_brief", "losses_text", "show"]
 
 SHOWN_POINTS = 51
 MARKS = "*abcdef"
+MOST_EFFECTS = 12
 PAIR = ("before", "after")
 LENGTH = 200
 """Longest text shown of one value."""
@@ -28,6 +29,7 @@ def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     trueodds show map.json --json
     """
     from trueodds.cli.draw import curves_of, score_axis
+    from trueodds.maps import GroupMap
 
     fitted = o.load_map(map_file)
     x = score_axis([fitted], fitted.scale)
@@ -38,6 +40,8 @@ def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     lines = [f"{map_file}: {_headline(fitted)}", f"fingerprint  {fitted.fingerprint}"]
     parameters = fitted.to_dict()["parameters"]
     lines += _aligned({name: in_brief(value) for name, value in parameters.items()}, "parameters")
+    if isinstance(fitted, GroupMap):
+        lines += _effects(fitted)
     metadata = fitted.metadata
     if metadata:
         lines += _aligned(
@@ -45,6 +49,25 @@ def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
             "metadata (as stored in the file)",
         )
     say("\n".join([*lines, "", *_drawing(fitted, x, curves)]))
+
+
+def _effects(fitted: Any) -> list[str]:
+    """Return the largest shifts of single features, with 90% intervals."""
+    import numpy as np
+
+    from trueodds.calibrators._group.effects import effects_of
+
+    labels = [None] if fitted.n_classes == 2 else fitted.classes or range(fitted.n_classes)
+    weights = [np.ones(term.n_levels) for term in fitted.terms]
+    effects = sorted(effects_of(fitted, weights, labels), key=lambda effect: -abs(effect.shift))
+    rows = {
+        f"{one_line(e.feature, 30)} = {one_line(e.level, 30)}"
+        + (f" ({one_line(str(e.label), 20)})" if e.label is not None else ""): (
+            f"{e.shift:+.3f}  [{e.low:+.3f}, {e.high:+.3f}]"
+        )
+        for e in [e for e in effects if e.feature != "score"][:MOST_EFFECTS]
+    }
+    return _aligned(rows, "largest shifts of the log-odds, with 90% intervals") if rows else []
 
 
 def _headline(fitted: Any) -> str:
