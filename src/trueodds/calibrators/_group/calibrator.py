@@ -108,7 +108,7 @@ class GroupCalibrator(FeatureCalibrator):
     array([0.74, 0.52])
     >>> print(grouped.effects_.of("x0"))
     feature  level  rows  shift           90%  slope
-    x0       south   976  -0.48  -0.56, -0.39  -0.00
+    x0       south   976  -0.48  -0.57, -0.39  -0.00
     x0       north  1024  +0.46  +0.37, +0.54  +0.00
     """
 
