@@ -1,4 +1,4 @@
-"""Every command of the page on the command line runs and prints what the page says."""
+"""Every command of the pages on the command line and on groups prints what the page says."""
 
 import doctest
 import os
@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, GROUPS = DOCS / "command-line.md", DOCS / "groups.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def documented() -> list[tuple[str, str]]:
+def documented(page: Path = PAGE) -> list[tuple[str, str]]:
     """Command lines and the output that is shown below each."""
     found: list[tuple[str, str]] = []
-    for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             found.append((command, output))
@@ -46,15 +47,13 @@ def test_pages_and_output_are_really_compared():
     assert not agree("a 0.12\n", "a 0.13\n")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The page's own example files, and a program called trueodds."""
-    where = tmp_path_factory.mktemp("page")
+def folder_of(page: Path, where: Path) -> Path:
+    """The page's example files, and a program called trueodds."""
     program = where / "bin" / "trueodds"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m trueodds.cli "$@"\n')
     program.chmod(0o755)
-    examples = doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8"))
+    examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
     before = Path.cwd()
     os.chdir(where)
     try:
@@ -65,10 +64,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_every_command_prints_what_the_page_says(folder):
+@pytest.mark.parametrize(("page", "least"), [(PAGE, 15), (GROUPS, 4)], ids=lambda p: str(p)[-12:])
+def test_every_command_prints_what_the_page_says(page, least, tmp_path):
+    folder = folder_of(page, tmp_path)
     environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    assert len(documented()) > 15
-    for command, expected in documented():
+    assert len(documented(page)) > least
+    for command, expected in documented(page):
         result = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=folder,
