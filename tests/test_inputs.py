@@ -449,3 +449,8 @@ def test_what_the_fuzzer_found_is_refused_in_a_sentence():
     X = np.random.default_rng(0).normal(size=(8, 2))
     with pytest.raises(InputError, match="the estimator cannot be fitted to these rows"):
         validate_model(GaussianNB(), X, days, n_resamples=2)
+    frame = pl.LazyFrame({"a": groups})
+    with pytest.raises(InputError, match="groups must be columns in memory"):
+        metrics.worst_group_error(y, p, groups=frame)
+    with pytest.raises(InputError, match="random_state"):
+        metrics.multicalibration_error(y, p, groups=groups, min_rows=1, random_state=float("inf"))

@@ -282,14 +282,14 @@ class GroupMap(CalibrationMap):
         with np.errstate(all="ignore"):
             p = [
                 sigmoid(eta / np.sqrt(1 + PROBIT * variance))
-                for eta, variance in self.log_odds(scores, features)
+                for eta, variance in self._log_odds(scores, features)
             ]
         if len(p) == 1:
             return np.stack([1 - p[0], p[0]], axis=1)
         result = np.stack(p, axis=1)
         return np.asarray(result / result.sum(axis=1, keepdims=True))
 
-    def log_odds(self, scores: Floats, features: Any) -> list[tuple[Floats, Floats]]:
+    def _log_odds(self, scores: Floats, features: Any) -> list[tuple[Floats, Floats]]:
         """Log-odds with effects, and the variance of the effects, of each output."""
         encoded = self.space.encode(features)
         if len(encoded) != len(scores):
@@ -344,7 +344,7 @@ class GroupMap(CalibrationMap):
             outer = [
                 sigmoid(eta + sign * np.hypot(reach * np.sqrt(variance), m - _logit(_inner(x))))
                 for (eta, variance), m, x in zip(
-                    self.log_odds(array, features),
+                    self._log_odds(array, features),
                     base_log_odds(self.base, array),
                     columns,
                     strict=True,

@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
+from trueodds.basics.shown import shown
 from trueodds.basics.wording import p_text, percent_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
     as_dense,
     as_floats,
+    as_generator,
     check_integer,
     check_level,
     is_missing,
@@ -395,7 +397,7 @@ def _p_value(
     n_resamples: int,
     random_state: int,
 ) -> float:
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     block = max(1, BLOCK // len(cells.prob))
     reached = 0
     # Sums in another order may differ in the last bits.
@@ -434,7 +436,10 @@ def _named(groups: Any) -> dict[str, Any]:
     if isinstance(groups, Mapping):
         named = {str(name): part for name, part in groups.items()}
     elif hasattr(groups, "columns") and hasattr(groups, "__getitem__"):
-        named = {str(name): groups[name] for name in groups.columns}
+        try:
+            named = {str(name): groups[name] for name in groups.columns}
+        except TypeError:  # a frame that is not in memory
+            raise InputError(f"groups must be columns in memory; got {shown(groups)}.") from None
     else:
         own = getattr(groups, "name", None)
         named = {own if isinstance(own, str) and own else "group": groups}
