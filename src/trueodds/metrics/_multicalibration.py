@@ -435,11 +435,10 @@ def _named(groups: Any) -> dict[str, Any]:
     """Columns by name."""
     if isinstance(groups, Mapping):
         named = {str(name): part for name, part in groups.items()}
+    elif hasattr(groups, "collect"):
+        raise InputError(f"groups must be columns in memory; got {shown(groups)}.")
     elif hasattr(groups, "columns") and hasattr(groups, "__getitem__"):
-        try:
-            named = {str(name): groups[name] for name in groups.columns}
-        except TypeError:  # a frame that is not in memory
-            raise InputError(f"groups must be columns in memory; got {shown(groups)}.") from None
+        named = {str(name): groups[name] for name in groups.columns}
     else:
         own = getattr(groups, "name", None)
         named = {own if isinstance(own, str) and own else "group": groups}
