@@ -73,6 +73,16 @@ def test_the_hessian_is_the_derivative_of_the_gradient(layout, chunk, monkeypatc
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("layout", ["full", "logs"])
+def test_products_of_pairs_give_the_hessian_of_one_class_at_a_time(layout):
+    rows, design, theta = design_and_theta(layout)
+    p = np.exp(log_softmax_columns(design.offset + design.predictor(theta)))
+    both = np.zeros((2, len(theta), len(theta)))
+    design._add_chunk(both[0], p, rows.weight, slice(None))
+    design._add_full_chunk(both[1], p, rows.weight, slice(None))
+    np.testing.assert_allclose(both[1], both[0], rtol=1e-11, atol=1e-10 * np.abs(both[0]).max())
+
+
 @every_layout
 def test_coefficients_of_the_logarithms_themselves_predict_the_same(layout):
     rows, design, theta = design_and_theta(layout)

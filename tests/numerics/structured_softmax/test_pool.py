@@ -142,6 +142,20 @@ def posterior(layout="full", **options):
     return Posterior(design, rows.counts, rows.weight, np.zeros(len(design.blocks)))
 
 
+def test_a_kept_factor_is_that_of_the_last_precision_and_curvature():
+    found = posterior(power=2.0)
+
+    def square(precision):
+        factor = np.tril(found.factor(np.full(len(found.theta), precision)))
+        return factor @ factor.T - np.diag(np.full(len(found.theta), precision))
+
+    for precision in (1.0, 1.0, 3.0):
+        np.testing.assert_allclose(square(precision), found.curvature, atol=1e-9)
+    found.logs = found.logs * 0 - np.log(3)
+    found.refresh()
+    np.testing.assert_allclose(square(3.0), found.curvature, atol=1e-9)
+
+
 def test_the_log_softmax_of_large_numbers_is_finite():
     found = log_softmax_columns(np.array([[1000.0], [0.0]]))
     np.testing.assert_array_equal(found, [[0.0], [-1000.0]])

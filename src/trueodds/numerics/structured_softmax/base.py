@@ -160,12 +160,29 @@ class BaseLoss:
         base = _base_at(x, self.prior)
         value, slope = 0.0, np.zeros(3)
         for rows, classes, places, counts in self._chunks:
-            p = self.rows.p[:, rows]
-            more, steeper = self._of_chunk(base, p, classes, places, counts)
+            floored, logs = self._floored(rows, base.floor)
+            more, steeper = self._of_chunk(base, floored, logs, classes, places, counts)
             value += more
             slope += steeper
         off, widths = _off_center(x)
         return value + 0.5 * float((off**2).sum()), slope + off / widths
+
+    def _floored(self, rows: slice, floor: float) -> tuple[Floats, Floats]:
+        """Probabilities above the floor and their logarithms.
+
+        Those of one chunk are kept: the search for a plain base does not move the floor.
+        """
+        if floor not in self._last:
+            floored = self.rows.p[:, rows] + floor
+            if len(self._chunks) > 1:
+                return floored, np.log(floored)
+            self._last.clear()
+            self._last[floor] = floored, np.log(floored)
+        return self._last[floor]
+
+    @cached_property
+    def _last(self) -> dict[float, tuple[Floats, Floats]]:
+        return {}
 
     @cached_property
     def _chunks(self) -> list[tuple[slice, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]]:
@@ -183,14 +200,13 @@ class BaseLoss:
     def _of_chunk(
         self,
         base: Base,
-        p: Floats,
+        floored: Floats,
+        logs: Floats,
         classes: npt.NDArray[np.intp],
         places: npt.NDArray[np.intp],
         counts: Floats,
     ) -> tuple[float, Floats]:
         tau, mixing = base.tau, base.mixing
-        floored = p + base.floor
-        logs = np.log(floored)
         share = tau * logs
         share -= share.max(axis=0)
         np.exp(share, out=share)
@@ -199,7 +215,7 @@ class BaseLoss:
         q = (1 - mixing) * seen + mixing * prior
         # d(Σ c·ln q) through the softmax: Σ_k g_k·(d_k − Σ_j s_j·d_j), where g = c·(1−ε)·s/q.
         pull = counts * (1 - mixing) * seen / q
-        pulls = np.bincount(places, pull, p.shape[1])
+        pulls = np.bincount(places, pull, floored.shape[1])
         by_tau = pull @ logs[classes, places] - pulls @ np.einsum("kn,kn->n", share, logs)
         by_floor = pull @ (1 / floored[classes, places]) - pulls @ (share / floored).sum(axis=0)
         by_mixing = (counts / q) @ (prior - seen)

@@ -164,9 +164,38 @@ class Design:
         """Σ weight·∂ηᵀ(diag p − p·pᵀ)∂η, for probabilities of shape (k, n)."""
         size = len(self.blocks)
         result = np.zeros((size, size))
+        add = self._add_full_chunk if self.is_there.all() else self._add_chunk
         for rows in self._chunks():
-            self._add_chunk(result, p[:, rows], weight[rows], rows)
+            add(result, p[:, rows], weight[rows], rows)
         return result
+
+    def _add_full_chunk(self, result: Floats, p: Floats, weight: Floats, rows: slice) -> None:
+        """The same if every class has a coefficient of every column.
+
+        All sums Σ weight·p_k·x·xᵀ and Σ weight·p_k·p_l·x·xᵀ, with x the columns of a row, are one
+        product of matrices, and symmetric in classes and in columns: half of the work.
+        """
+        columns, features = self.columns[:, rows], self.features[:, :, rows]
+        (k, d), n = self.block.shape, p.shape[1]
+        one, other = np.triu_indices(k)
+        weighted = p * weight
+        factors = np.concatenate([weighted, products_of_pairs(weighted, p)])
+        sums = factors @ products_of_pairs(columns, columns).T
+        sums[k:] *= -1
+        squares = sums[:, self._places_of_pairs]
+        classes = result[N_SHARED:, N_SHARED:].reshape(k, d, k, d)
+        classes[one, :, other] += squares[k:]
+        apart = one != other
+        classes[other[apart], :, one[apart]] += squares[k:][apart]
+        classes[np.arange(k), :, np.arange(k)] += squares[:k]
+        # Σ_k p_k·feature_k, and what features of class k have beyond it.
+        mean = np.einsum("mkn,kn->mn", features, p)
+        beyond = (features - mean[:, None]) * weighted
+        cross = (beyond.reshape(-1, n) @ columns.T).reshape(N_SHARED, k * d)
+        result[:N_SHARED, N_SHARED:] += cross
+        result[N_SHARED:, :N_SHARED] += cross.T
+        shared = beyond.reshape(N_SHARED, -1) @ features.reshape(N_SHARED, -1).T
+        result[:N_SHARED, :N_SHARED] += shared
 
     def _add_chunk(self, result: Floats, p: Floats, weight: Floats, rows: slice) -> None:
         columns, features = self.columns[:, rows], self.features[:, :, rows]
@@ -185,6 +214,15 @@ class Design:
             start = stop
         mean *= np.sqrt(weight)
         result -= mean @ mean.T
+
+    @cached_property
+    def _places_of_pairs(self) -> npt.NDArray[np.intp]:
+        """Where two columns stand among :func:`products_of_pairs`, of shape (d, d)."""
+        size = len(self.columns)
+        first, second = np.triu_indices(size)
+        places = np.empty((size, size), np.intp)
+        places[first, second] = places[second, first] = np.arange(len(first))
+        return places
 
     def _chunks(self) -> Iterator[slice]:
         n, step = self.columns.shape[1], max(CHUNK_VALUES // len(self.blocks), 1)
@@ -209,6 +247,18 @@ class Design:
             on_probabilities = np.zeros(0)
         scales = np.array([self.unit, self.unit, 1.0, 1.0])
         return Coefficients(bias, on_logs, on_probabilities, shared / scales)
+
+
+def products_of_pairs(x: Floats, y: Floats) -> Floats:
+    """Row i of x times row j of y for all i ≤ j, in the order of ``np.triu_indices``."""
+    size = len(x)
+    result = np.empty((size * (size + 1) // 2, x.shape[1]))
+    start = 0
+    for i in range(size):
+        stop = start + size - i
+        np.multiply(x[i], y[i:], out=result[start:stop])
+        start = stop
+    return result
 
 
 def layout_for(n_classes: int) -> Layout:

@@ -170,12 +170,13 @@ def _fit_width(posterior: Posterior, prior: Floats) -> ModelFit:
 
 
 def _updated(posterior: Posterior, variances: Floats, prior: Floats) -> Floats:
-    from scipy.linalg.lapack import dpotri  # slow to import
+    from scipy.linalg.lapack import dtrtri  # slow to import
 
     blocks, theta = posterior.design.blocks, posterior.theta
-    inverse, _ = dpotri(posterior.factor(1 / variances[blocks]), lower=True)
+    inverse, _ = dtrtri(posterior.factor(1 / variances[blocks]), lower=True)
+    of_theta = np.einsum("ij,ij->j", inverse, inverse)
     size = np.bincount(blocks, minlength=len(Block))
-    left = np.bincount(blocks, np.diagonal(inverse), len(Block)) / variances
+    left = np.bincount(blocks, of_theta, len(Block)) / variances
     squares = np.bincount(blocks, theta**2, len(Block))
     nu = PSEUDO_OBSERVATIONS
     result = (squares + nu * prior) / (np.maximum(size - left, 0) + nu)
@@ -221,6 +222,7 @@ class Posterior:
     eta: Floats = field(init=False)
     logs: Floats = field(init=False)
     curvature: Floats = field(init=False)
+    _factored: tuple[Floats, Floats] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.eta = self.design.offset + self.design.predictor(self.theta)
@@ -230,6 +232,7 @@ class Posterior:
     def refresh(self) -> None:
         """Compute the curvature of the likelihood anew."""
         self.curvature = self.design.hessian(np.exp(self.logs), self.weight)
+        self._factored = None
 
     def value(self, precision: Floats) -> float:
         """The logarithm of likelihood times prior, without the prior's constant."""
@@ -239,18 +242,23 @@ class Posterior:
         """The Cholesky factor of the curvature of the posterior, lower triangle.
 
         Where weights differ by many orders of magnitude, rounding takes more than is added first.
+        The last factor is kept: variances are set with that of the last step.
         """
-        diagonal = np.diag_indices_from(self.curvature)
+        if self._factored is not None and np.array_equal(self._factored[0], precision):
+            return self._factored[1]
         rounding = ROUNDING * float(np.trace(self.curvature))
         while True:
             whole = self.curvature.copy()
-            whole[diagonal] += precision + rounding
+            whole.reshape(-1)[:: len(whole) + 1] += precision + rounding
             try:
-                return np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
+                factor = np.asarray(np.linalg.cholesky(whole), dtype=np.float64)
             except np.linalg.LinAlgError:
                 if not rounding < np.trace(self.curvature):
                     raise
                 rounding *= 100
+            else:
+                self._factored = precision, factor
+                return factor
 
     def climb(self, precision: Floats, tolerance: float) -> bool:
         """Go to the top for a prior; stop when a step gains less than ``tolerance``.
