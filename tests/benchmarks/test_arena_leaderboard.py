@@ -82,6 +82,19 @@ def test_standings_have_gains_over_the_base_model_and_the_share_made_worse(table
     assert by_method[BASE].gain == {"brier": 0, "log_loss": 0}
 
 
+def test_harm_is_the_share_of_experiments_worse_than_the_base_model_by_more_than_two_thousandths():
+    losses_of_ours = (0.5001, 0.502, 0.4, 0.5009)  # log-losses are twice these
+    rows = [
+        row(name, 100, method, loss)
+        for name, ours in zip("abcd", losses_of_ours, strict=True)
+        for method, loss in ((BASE, 0.5), ("ours", ours))
+    ]
+    found = {line.method: line for line in standings(table_of(rows, [BASE, "ours"])[0])}
+    assert found["ours"].harmed == 0.25
+    assert found["ours"].worse["log_loss"] == 0.75
+    assert found[BASE].harmed == 0
+
+
 def test_the_standard_error_is_that_of_the_means_of_sets_not_of_experiments():
     # Three experiments of set a count as one observation of 2; those of b and c as 5 and 8.
     mean, error, means = over_sets(np.array([1.0, 2, 3, 5, 8]), ["a", "a", "a", "b", "c"])

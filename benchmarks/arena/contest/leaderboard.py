@@ -13,6 +13,8 @@ from contest.methods import BASE
 from contest.results import Row
 
 LOSSES = ("brier", "log_loss")
+HARM = 0.002
+"""Log-loss above the base model's from which a method has done harm."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Standing:
     win_rate: dict[str, float]
     gain: dict[str, float]
     worse: dict[str, float]
+    harmed: float
     seconds: float
     failures: int
 
@@ -129,6 +132,7 @@ def standings(table: Table) -> list[Standing]:
                 {loss: float(rates[loss][j]) for loss in LOSSES},
                 {loss: float(gains[loss][:, j].mean()) for loss in LOSSES},
                 {loss: float((gains[loss][:, j] < 0).mean()) for loss in LOSSES},
+                float((gains["log_loss"][:, j] < -HARM).mean()),
                 float(median(known)) if len(known) else math.nan,
                 int(np.isnan(table.losses["brier"][:, j]).sum()),
             )

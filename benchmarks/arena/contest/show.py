@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from contest.leaderboard import LOSSES, Standing, Table, by_size, differences, standings, win_rates
+from contest.leaderboard import (
+    HARM,
+    LOSSES,
+    Standing,
+    Table,
+    by_size,
+    differences,
+    standings,
+    win_rates,
+)
 from contest.methods import BASE
 
 TITLES = {"binary": "Two classes", "multiclass": "Several classes"}
@@ -41,14 +50,16 @@ def text(table: Table, kind: str, ours: str, incomplete: dict[str, int]) -> str:
 
 def _standings_text(table: Table) -> list[str]:
     lines = [
-        f"{'':32}{'win rate':>16}{'mean gain':>20}{'made worse':>16}{'CPU s':>9}{'failed':>8}",
-        f"{'':32}" + f"{'Brier':>8}{'log':>8}{'Brier':>10}{'log':>10}{'Brier':>8}{'log':>8}",
+        f"{'':32}{'win rate':>16}{'mean gain':>20}{'made worse':>16}{'harm':>8}{'CPU s':>9}"
+        f"{'failed':>8}",
+        f"{'':32}" + f"{'Brier':>8}{'log':>8}{'Brier':>10}{'log':>10}{'Brier':>8}{'log':>8}"
+        f"{f'> {HARM:g}':>8}",
     ]
     lines += [
         f"{line.method:32}{line.win_rate['brier']:8.3f}{line.win_rate['log_loss']:8.3f}"
         f"{line.gain['brier']:10.5f}{line.gain['log_loss']:10.5f}"
         f"{line.worse['brier']:8.1%}{line.worse['log_loss']:8.1%}"
-        f"{line.seconds:9.4f}{line.failures:8d}"
+        f"{line.harmed:8.1%}{line.seconds:9.4f}{line.failures:8d}"
         for line in standings(table)
     ]
     return lines
@@ -98,6 +109,7 @@ def markdown(table: Table, ours: str, most: int) -> list[str]:
     board = standings(table)
     kept = [line for i, line in enumerate(board) if i < most or line.method in (ours, BASE)]
     head = ["method", "win rate, Brier", "log-loss", "mean gain, Brier", "log-loss", "worse"]
+    head.append(f"worse by > {HARM:g}")
     apart = None
     if ours in table.methods:
         apart = {d.rival: d for d in differences(table, ours, "log_loss")}
@@ -110,6 +122,7 @@ def markdown(table: Table, ours: str, most: int) -> list[str]:
             *(f"{line.win_rate[loss]:.3f}" for loss in LOSSES),
             *(f"{line.gain[loss]:.4f}" for loss in LOSSES),
             f"{100 * line.worse['log_loss']:.0f}%",
+            f"{100 * line.harmed:.1f}%",
         ]
         if apart is not None:
             d = apart.get(line.method)
