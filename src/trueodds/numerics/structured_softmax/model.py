@@ -217,7 +217,7 @@ class Design:
 
     @cached_property
     def _places_of_pairs(self) -> npt.NDArray[np.intp]:
-        """Where two columns stand among :func:`products_of_pairs`, of shape (d, d)."""
+        """Index of two columns in :func:`products_of_pairs`, of shape (d, d)."""
         size = len(self.columns)
         first, second = np.triu_indices(size)
         places = np.empty((size, size), np.intp)
