@@ -1,5 +1,6 @@
 """What all tests share: reference outputs, and an empty folder for examples."""
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import hypothesis
 import pytest
 from _pytest.doctest import DoctestItem
 
+# Examples of this module need river; without it they are left out, unless all is required.
+if importlib.util.find_spec("river") is None and "TRUEODDS_REQUIRE_ALL" not in os.environ:
+    collect_ignore = ["src/trueodds/river.py"]
 pytest_plugins = ["support.services"]  # the fixtures spark and postgres
 
 # How long an example takes says nothing on a busy machine. The same examples every time, so that

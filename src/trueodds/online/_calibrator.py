@@ -530,6 +530,10 @@ class OnlineCalibrator:
         path = as_path(path)
         return cls.from_dict(parse_state(read_state(path), path.name))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy by the state, whose values are checked when it is read."""
+        return OnlineCalibrator.from_dict, (self.to_dict(),)
+
     def __repr__(self) -> str:
         waiting = f", {self.n_pending:,} waiting" if self.n_pending else ""
         return f"<OnlineCalibrator: {self.n_rows:,} rows learned{waiting}>"
