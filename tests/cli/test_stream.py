@@ -127,6 +127,38 @@ def test_labels_that_come_later_are_learned_under_their_ids(folder, run):
     assert learned()["online"] == online.to_dict()
 
 
+def test_files_without_labels_and_files_of_labels_alone(folder, run):
+    """Payments of a day have no column of labels; labels come as ids and labels, in any order."""
+    online, expected = OnlineCalibrator(start=load("map.json")), []
+    words = ("*.csv", *COLUMNS, "--id", "order", "-o", "f.jsonl", "--json")
+    for day in range(3):
+        p, y = rows(50, day)
+        ids = [f"n{100 * day + i}" for i in range(50)]
+        lines = [f"{score},{name}\n" for score, name in zip(p, ids, strict=True)]
+        (folder / f"b{day}.csv").write_text("p,order\n" + "".join(lines))
+        told = online.ask(p, ids=ids)[:, 1].tolist()
+        expected += [(f"b{day}.csv", name, None, q) for name, q in zip(ids, told, strict=True)]
+        if day:
+            assert run("stream", "map.json", *words).json["rows_learned"] == online.n_rows
+        name = f"c{day}.csv" if day else "a0.csv"
+        order = np.random.default_rng(day).permutation(50)
+        labels = [f"{ids[i]},{y[i]}\n" for i in order]
+        (folder / name).write_text("order,y\n" + "".join(labels) + "unknown,1\n,0\nn3,\n")
+        expected += [(name, ids[i], y[i], told[i]) for i in order]
+        online.answer([ids[i] for i in order], [y[i] for i in order])
+        if not day:  # the labels come with the rows, under a name that sorts before theirs
+            assert run("stream", "map.json", *words).json["rows_learned"] == 50
+    last = run("stream", "map.json", *words)
+    assert "c2.csv: no row waits for 1 of 53 labels." in last.err
+    found = [json.loads(line) for line in (folder / "f.jsonl").read_text().splitlines()]
+    assert [(row["file"], row["id"], row["label"], row["forecast"]) for row in found] == expected
+    assert learned()["online"] == online.to_dict()
+    assert StreamJob.load("s.json").watch.monitor.n_rows == 150
+    before = (folder / "s.json").read_bytes()
+    run("stream", "map.json", *words)
+    assert (folder / "s.json").read_bytes() == before
+
+
 def test_without_ids_rows_wait_for_their_labels(folder, run):
     p, y = rows(30)
     write("a.csv", p, [*y[:20], *[None] * 10])

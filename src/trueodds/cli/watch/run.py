@@ -33,6 +33,7 @@ from trueodds.cli.files.find import (
 from trueodds.cli.files.open import DataSource, leave_room, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
+from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
 from trueodds.cli.watch.options import DeliveryOptions
@@ -404,12 +405,22 @@ class WatchRun:
         """The files as one table that does not change."""
         paths = [one.source for one in batch]
         with open_source(
-            name, self.data.reading, found=paths, columns=self.columns, with_file=True
+            name, self.data.reading, found=paths, columns=self._needed, with_file=True
         ) as source:
+            source = self._completed(source)
             columns = self.columns.found_in(source)
             with working("reading rows", source.connection):
                 whole = read_once(source, columns, source.files.paths)
             yield whole
+
+    @property
+    def _needed(self) -> ColumnNames:
+        """The columns that each file must have."""
+        return self.columns
+
+    def _completed(self, source: DataSource) -> DataSource:
+        """The source with the columns that it may lack."""
+        return source
 
     def _copied(self, one: Delivery, folder: Path) -> Delivery:
         """What there was of a growing file when it was first looked at, up to its last line."""

@@ -7,7 +7,8 @@ import io
 import json
 import os
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -17,13 +18,17 @@ import numpy as np
 from trueodds.basics.shown import json_printable, shown
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import as_unicode
-from trueodds.cli.files.open import FILE
-from trueodds.cli.files.sql import quoted
+from trueodds.cli.files.open import FILE, DataSource, arrow_batches, open_source
+from trueodds.cli.files.sql import as_text, quoted
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import number
+from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.watch.rows import Piece, WatchedRows
 from trueodds.cli.watch.run import Delivery, RowArrays, WatchRun, moment_text, open_watch
+from trueodds.cli.watch.words import log
 from trueodds.exceptions import InputError
+from trueodds.monitoring._deliveries import FileRecord
 from trueodds.monitoring._watch import later
 from trueodds.online import OnlineCalibrator
 from trueodds.online._job import StreamJob
@@ -153,6 +158,8 @@ class StreamRun(WatchRun):
     map_every: int | None = None
     _starts: dict[int, int] = field(default_factory=dict)
     """Position of the first row of each file."""
+    _answered: dict[str, int] = field(default_factory=dict)
+    """Labels of each file of labels alone that were learned in this run."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -214,6 +221,97 @@ class StreamRun(WatchRun):
         return lines
 
     # ----- rows of files ---------------------------------------------------------------------
+
+    def read(self, fresh: list[Delivery], *, quiet: bool) -> list[dict[str, Any]]:
+        """Learn all new rows; files of ids and labels alone are labels of earlier rows.
+
+        Labels of rows that waited before this run come first, because they may help to forecast
+        its rows; then its rows, and then their labels.
+        """
+        alone = [one for one in fresh if self._has_labels_alone(one)]
+        lines = [line for one in alone for line in self._read_labels(one)]
+        lines += super().read([one for one in fresh if one not in alone], quiet=quiet)
+        lines += [line for one in alone for line in self._read_labels(one, last=True)]
+        return lines
+
+    def _has_labels_alone(self, one: Delivery) -> bool:
+        if self.data.kept_apart is None:
+            return False
+        with open_source(str(one.path), self.data.reading, found=[one.path]) as source:
+            scores = self.columns.score
+            named = {self.data.kept_apart, self.data.label} <= set(source.kinds)
+            return named and not any(name in source.kinds for name in scores)
+
+    def _read_labels(self, one: Delivery, last: bool = False) -> Iterator[dict[str, Any]]:
+        """Answer the rows that wait for these labels; others may still be asked in this run."""
+        row_id, label = str(self.data.kept_apart), self.data.label
+        counts, unknown, rows = np.zeros(3), 0, 0
+        with open_source(str(one.path), self.data.reading, found=[one.path]) as source:
+            self.classes = self.classes or (0, 1)
+            code = code_known_classes(
+                source,
+                label,
+                self.classes,
+                self.data.positive,
+                named=self.fitted.classes is not None,
+            )
+            texts = f"{as_text(row_id, source.kinds[row_id])} AS row_id, CAST({code} AS INTEGER)"
+            for batch in arrow_batches(source.relation.project(f"{texts} AS code")):
+                first, rows = rows + 1, rows + batch.num_rows
+                found = zip(batch["row_id"].to_pylist(), batch["code"].to_pylist(), strict=True)
+                known = {
+                    name: (first + i, code)
+                    for i, (name, code) in enumerate(found)
+                    if name is not None and code is not None and code >= 0
+                }
+                waiting = [name for name in known if self.online.waits_for(name)]
+                unknown += len(known) - len(waiting)
+                counts += self._answer(one, waiting, [known[name] for name in waiting])
+        self._answered[one.name] = self._answered.get(one.name, 0) + int(counts[0])
+        if last:
+            unknown -= self._answered[one.name] - int(counts[0])
+            record = FileRecord(one.fingerprint, one.size, one.settled, rows, 0, 0)
+            self.watch.files.pop(one.name, None)
+            self.watch.files[one.name] = record
+            self.watch.forget()
+            if unknown:
+                log(f"{one.name}: no row waits for {unknown:,} of {rows:,} labels.")
+        if counts[0]:
+            yield self._line(as_unicode(str(one.path)), False, counts)
+
+    def _answer(self, one: Delivery, ids: list[str], found: list[tuple[int, int]]) -> Any:
+        if not ids:
+            return np.zeros(3)
+        codes = np.array([code for _, code in found])
+        names = np.array(self.classes, dtype=object)
+        p = self.online.recall(ids)
+        self.online.answer(ids, codes if self.online.classes is None else names[codes])
+        self.learned()
+        time = {"time": None} if self.data.time is not None else {}
+        self.forecasts.write(
+            [
+                {"file": as_unicode(str(one.path)), "row": row, "id": name}
+                | {**time, "label": self.classes[code]}
+                | self.forecast_columns(q)
+                for name, (row, code), q in zip(ids, found, p, strict=True)
+            ]
+        )
+        return self.watch_forecasts(p, codes, None, None)
+
+    @property
+    def _needed(self) -> ColumnNames:
+        """With ids, a file may have no labels yet."""
+        if self.data.kept_apart is None:
+            return self.columns
+        named = tuple(name for name in self.columns.named if name != self.data.label)
+        return replace(self.columns, named=named)
+
+    def _completed(self, source: DataSource) -> DataSource:
+        label = self.data.label
+        if self.data.kept_apart is None or label in source.kinds:
+            return source
+        relation = source.relation.project(f"*, CAST(NULL AS VARCHAR) AS {quoted(label)}")
+        return replace(source, relation=relation, kinds={**source.kinds, label: "VARCHAR"})
 
     def _select(self, source: Any, batch: list[Delivery]) -> WatchedRows:
         rows = super()._select(source, batch)
