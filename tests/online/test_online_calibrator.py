@@ -5,7 +5,7 @@ import pytest
 
 from trueodds import LogisticCalibrator, OneVsRestCalibrator, OnlineCalibrator
 from trueodds.exceptions import InputError
-from trueodds.maps import CalibrationMap, LogOddsMap, StepMap
+from trueodds.maps import CalibrationMap, IdentityMap, LogOddsMap, StepMap
 
 
 def rows(seed=0, n=3000):
@@ -79,6 +79,13 @@ def test_a_good_start_helps_at_once_and_a_bad_one_is_left():
     p = online.replay(scores, y)[:, 1]
     assert log_loss(p[1000:], y[1000:]) < log_loss(truth[1000:], y[1000:]) + 0.01
     assert online.experts_[0].name != "the start map"
+
+
+def test_a_start_is_believed_until_labels_come():
+    scores = np.array([1e-3, 0.01, 0.3, 0.9])
+    p = OnlineCalibrator(start=IdentityMap()).predict_proba(scores)[:, 1]
+    np.testing.assert_allclose(p, scores, rtol=0.25)
+    assert OnlineCalibrator().predict_proba(0.01)[0, 1] > 0.03
 
 
 def test_scores_of_exactly_0_and_1_are_learned():

@@ -105,6 +105,11 @@ class NaiveOnline:
             for stiffness, memory in ((2, 1), (10, 0.9995), (30, 0.998))
         ]
         self.regressions = lines + curves
+        if with_start:  # all begin near the start map
+            for one in lines:
+                one.precision = one.precision + np.diag([25.0, 100.0])
+            for one in curves:
+                one.precision = one.precision + 25.0 * np.eye(len(KNOTS))
         fixed = [0.15, 0.05] if with_start else [0.2, 0.0]
         self.prior = np.array(fixed + [0.5 / 12] * 12 + [0.1] * 3)
         self.shares = [0.0, 1e-3, 2e-2]

@@ -63,8 +63,10 @@ class OnlineCalibrator:
     Parameters
     ----------
     start : CalibrationMap or fitted calibrator, default=None
-        The map to begin with. It is one more expert, and all others are centered on it. With
-        several classes it must be a one-vs-rest map.
+        The map to begin with. It is one more expert, and all others are centered on it and begin
+        near it; ``IdentityMap()`` trusts the scores. Pass one if the first labels come late:
+        without it, small scores are forecast several times too high until then. With several
+        classes it must be a one-vs-rest map.
     scale : {"probability", "logit", "raw"}, default=None
         Scale of the scores; by default that of ``start``, or ``"probability"``. Without ``start``,
         raw decision values are taken as log-odds.

@@ -59,6 +59,12 @@ SHIFT, SLOPE = 1e8, 1.0
 LINES = [(SHIFT, memory) for memory in MEMORIES] + [(SLOPE, memory) for memory in MEMORIES]
 LEVEL = 0.25
 """Prior precision of a line's intercept."""
+TRUSTED = (25.0, 100.0, 25.0)
+"""What a start map adds to the first precision of intercepts, slopes and curves.
+
+Lines and curves then begin near the map; they forget this precision as they forget rows. Without
+it, their wide priors would multiply small probabilities before the first label comes.
+"""
 CURVES = [(2.0, 1.0), (10.0, 0.9995), (30.0, 0.998)]
 """Stiffness and memory."""
 SHARES = np.array([0.0, 1e-3, 2e-2])
@@ -145,12 +151,17 @@ def new_arrays(with_start: bool) -> dict[str, Floats]:
     n_places, n_curves = len(PLACES), len(CURVES)
     clock = np.zeros(len(CLOCK))
     clock[CLOCK.index("mixture_stake")] = MIXTURE_MASS
+    lines, curves = fixed["line_prior"].copy(), fixed["curve_prior"].copy()
+    if with_start:
+        intercept, slope, knot = TRUSTED
+        lines += (intercept, 0.0, slope)
+        curves[:, 0] += knot
     return {
         "clock": clock,
         "loss": np.zeros(len(fixed["prior"])),
-        "line_precision": fixed["line_prior"].copy(),
+        "line_precision": lines,
         "line_shift": np.zeros((len(LINES), 2)),
-        "curve_precision": fixed["curve_prior"].copy(),
+        "curve_precision": curves,
         "curve_shift": np.zeros((n_curves, len(KNOTS))),
         "weights": np.tile(fixed["prior"], (len(SHARES), 1)),
         "mixtures": np.full(len(SHARES), 1 / len(SHARES)),

@@ -195,8 +195,8 @@ class Stream:
         }
         _check_clock(arrays["clock"])
         _check_masses(arrays)
-        _check_lines(arrays["line_precision"], new_arrays(with_start)["line_precision"])
-        _check_curves(arrays["curve_precision"], new_arrays(with_start)["curve_precision"])
+        _check_lines(arrays["line_precision"], settings(with_start)["line_prior"])
+        _check_curves(arrays["curve_precision"], settings(with_start)["curve_prior"])
         if not bool((arrays["track"][1] >= 0.0).all()):
             raise StateFormatError("stream.track must hold variances of 0 or more.")
         if fields.raw("open") is not None:
