@@ -1,10 +1,13 @@
-"""Other online calibrators: Gupta and Ramdas (2023), and refits of our default.
+"""Other online calibrators: Gupta and Ramdas (2023), streamcal, and refits of our default.
 
 "Online Platt scaling with calibeating", ICML 2023: OPS and beta scaling (OBS) are online Newton
 steps; TOPS and TOBS replace their forecast by the mean label of earlier forecasts in the same of
 ten bins; HOPS hedges in each bin by Foster's (1999) randomized calibration. Settings are γ = 0.1,
 ε = 0.1, and a diameter of 1 (OPS) or 2 (OBS). With a delay of D,
 labels come in blocks of D rows.
+
+streamcal (Python 3.12 and later, in the dependency group ``bench``) learns blocks of 100 rows: each
+update is an isotonic fit.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 
 from trueodds import AutoCalibrator
 
-__all__ = ["batch", "hedged", "newton_steps", "refitted", "tracked"]
+__all__ = ["batch", "hedged", "newton_steps", "refitted", "streaming_isotonic", "tracked"]
 
 TINY = 1e-6
 BINS = 10
@@ -101,6 +104,19 @@ def refitted(s, y, delay=0, *, every=500, last=None):
         rows = slice(0 if last is None else max(0, begin - last), begin)
         if len(set(y[rows].tolist())) == 2:
             out[begin : begin + step] = _fit(s[rows], y[rows])(s[begin : begin + step])
+    return np.clip(out, TINY, 1 - TINY)
+
+
+def streaming_isotonic(s, y, delay=0, *, decay=1.0):
+    """streamcal's isotonic fit of 100 bins, which keeps ``decay`` of the past each block."""
+    from streamcal import StreamingIsotonicCalibrator
+
+    calibrator, block = StreamingIsotonicCalibrator(decay=decay), max(100, delay)
+    out = np.empty(len(s))
+    for begin in range(0, len(s), block):
+        rows = slice(begin, begin + block)
+        out[rows] = calibrator.calibrate(s[rows])
+        calibrator.update(s[rows], y[rows])
     return np.clip(out, TINY, 1 - TINY)
 
 

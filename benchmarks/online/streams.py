@@ -12,10 +12,11 @@ import argparse
 import json
 import os
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from rivals import batch, hedged, newton_steps, refitted, tracked
+from rivals import batch, hedged, newton_steps, refitted, streaming_isotonic, tracked
 
 from trueodds import OnlineCalibrator
 
@@ -63,6 +64,9 @@ def others(s, y, first, delay, before):
     ops, obs = newton_steps(s, y, delay), newton_steps(s, y, delay, beta=True)
     found = {"OPS": ops, "TOPS": tracked(ops, y, delay), "HOPS": hedged(ops, y, delay)}
     found |= {"OBS": obs, "TOBS": tracked(obs, y, delay)}
+    if find_spec("streamcal") is not None:
+        found["streamcal"] = streaming_isotonic(s, y, delay)
+        found["streamcal, decay 0.9"] = streaming_isotonic(s, y, delay, decay=0.9)
     for name, last in ((REFIT, None), ("refit, last 2,000", 2000)):
         # Labels in blocks of 100 are there when the map is fitted every 500 rows.
         known = before.get(name) if delay == 100 else None
@@ -170,13 +174,11 @@ def page(results, long, single):
         "# Online calibration on streams",
         "`TRUEODDS_STREAMS=… python benchmarks/online/streams.py --write` writes this page. The "
         f"{len(now)} streams are tables in changing orders (bank, churn, credit, fetal), "
-        "electricity "
-        "prices, weather, public forecasts of sports, employment, three simulations of Gupta and "
-        "Ramdas (2023), and six more. OPS, TOPS, HOPS, OBS and TOBS are theirs, written from "
-        "the "
-        "paper. Refits use [the default](../choosing.md) every 500 rows. All methods forecast a "
-        "row "
-        "before they see its label; the first rows, 1,000 of most streams, are not judged.",
+        "electricity prices, weather, public forecasts of sports, employment, three simulations "
+        "of Gupta and Ramdas (2023), and six more. OPS, TOPS, HOPS, OBS and TOBS are theirs, "
+        "written from the paper; streamcal is a package. Refits use "
+        "[the default](../choosing.md) every 500 rows. All methods forecast a row before they "
+        "see its label; the first rows, 1,000 of most streams, are not judged.",
         "![Log-loss of each method above that of OnlineCalibrator](../images/online-streams.png)",
         "## Mean over streams",
         "The calibration error has 15 bins of equal mass. The table shows it minus its mean for "

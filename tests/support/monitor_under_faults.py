@@ -1,15 +1,16 @@
-"""Check that ``trueodds monitor`` counts every row once, whatever happens while it runs.
+"""Check that ``trueodds monitor`` and ``stream`` count every row once, whatever happens meanwhile.
 
-``python -m support.monitor_under_faults --appends 200 --pairs 50 --kills 200 --seed 0`` appends
-rows to a file while a run reads it, starts two runs on one state at once, and kills runs by
-SIGKILL, all at random moments. After a last quiet run, it compares the rows that were counted with
-the rows that were written.
+``python -m support.monitor_under_faults --appends 200 --pairs 50 --kills 200 --streams 200`` appends
+rows to a file while a run reads it, starts two runs on one state at once, and kills runs of both
+commands by SIGKILL, all at random moments. After a last quiet run, it compares the rows that were
+counted, and forecast, with the rows that were written.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import json
 import os
 import random
@@ -144,14 +145,43 @@ def kill_at_random(folder: Path, generator: random.Random, longest: float, kills
     return kills * FIRST - counted(folder, files, day)
 
 
-def run_all(appends: int, pairs: int, kills: int, seed: int) -> dict[str, Counter[int]]:
+def kill_streams(folder: Path, generator: random.Random, longest: float, kills: int) -> int:
+    """The same with ``stream``: rows that its state or its forecasts lack, or have twice."""
+    files: list[Path] = []
+    state, output = folder / "stream.json", folder / "forecasts.csv"
+    command = ["stream", str(folder / "map.json"), "--score", "p", "--label", "y"]
+    command += ["--state", str(state), "--output", str(output)]
+    for number in range(kills):
+        files.append(folder / f"{number:03d}.csv")
+        files[-1].write_text(header(None) + lines(FIRST, generator, None))
+        child = start([*command, *map(str, files)])
+        time.sleep(generator.uniform(0, longest))
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        ended(child)
+    code = ended(start([*command, *map(str, files)]))
+    if code not in DONE:
+        raise AssertionError(f"the quiet run ended with {code}")
+    expected = {(str(file), row) for file in files for row in range(1, FIRST + 1)}
+    with output.open(newline="") as stream:
+        found = [(row["file"], int(row["row"])) for row in csv.DictReader(stream)]
+    learned = int(json.loads(state.read_text())["online"]["streams"][0]["clock"][0])
+    return max(
+        len(expected) - learned, len(found) - len(expected), len(expected ^ set(found)), key=abs
+    )
+
+
+def run_all(
+    appends: int, pairs: int, kills: int, seed: int, streams: int = 0
+) -> dict[str, Counter[int]]:
     """How many trials of each kind lost how many rows."""
     from trueodds.maps import IdentityMap
 
-    for library in ("duckdb", "pyarrow", "trueodds.cli.watch.run"):
+    for library in ("duckdb", "pyarrow", "trueodds.cli.watch.run", "trueodds.cli.watch.stream"):
         import_module(library)  # once, before the children
     generator = random.Random(seed)  # noqa: S311
-    found: dict[str, Counter[int]] = {"appends": Counter(), "pairs": Counter(), "kills": Counter()}
+    kinds = ("appends", "pairs", "kills", "streams")
+    found: dict[str, Counter[int]] = {kind: Counter() for kind in kinds}
     with tempfile.TemporaryDirectory() as first:
         IdentityMap().save(Path(first, "map.json"))
         duration(Path(first))
@@ -161,21 +191,31 @@ def run_all(appends: int, pairs: int, kills: int, seed: int) -> dict[str, Counte
         with tempfile.TemporaryDirectory() as name:
             IdentityMap().save(Path(name, "map.json"))
             found[kind][trial(Path(name), generator, longest)] += 1
-    for begin in range(0, kills, 20):
-        with tempfile.TemporaryDirectory() as name:
-            IdentityMap().save(Path(name, "map.json"))
-            some = min(20, kills - begin)
-            found["kills"][kill_at_random(Path(name), generator, longest, some)] += some
+    for kind, count, killed in (
+        ("kills", kills, kill_at_random),
+        ("streams", streams, kill_streams),
+    ):
+        for begin in range(0, count, 20):
+            with tempfile.TemporaryDirectory() as name:
+                IdentityMap().save(Path(name, "map.json"))
+                some = min(20, count - begin)
+                found[kind][killed(Path(name), generator, longest, some)] += some
     return found
 
 
 def main() -> int:
     """Print a line for each kind of fault."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    for name, count in (("appends", 200), ("pairs", 50), ("kills", 200), ("seed", 0)):
+    for name, count in (
+        ("appends", 200),
+        ("pairs", 50),
+        ("kills", 200),
+        ("streams", 200),
+        ("seed", 0),
+    ):
         parser.add_argument(f"--{name}", type=int, default=count)
     options = parser.parse_args()
-    found = run_all(options.appends, options.pairs, options.kills, options.seed)
+    found = run_all(options.appends, options.pairs, options.kills, options.seed, options.streams)
     for kind, lost in found.items():
         wrong = sum(count for rows, count in lost.items() if rows)
         trials = sum(lost.values())

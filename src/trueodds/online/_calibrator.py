@@ -300,7 +300,8 @@ class OnlineCalibrator:
 
     def waits_for(self, row_id: str | int) -> bool:
         """Whether a row of this id waits for its label."""
-        return self._pending is not None and row_id in self._pending
+        (known,) = _checked_ids([row_id])
+        return self._pending is not None and known in self._pending
 
     def recall(self, ids: Any) -> Floats:
         """The forecasts that :meth:`ask` returned for rows that still wait.
