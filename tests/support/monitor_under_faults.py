@@ -1,9 +1,9 @@
 """Check that ``trueodds monitor`` and ``stream`` count every row once, whatever happens meanwhile.
 
 ``python -m support.monitor_under_faults --appends 200 --pairs 50 --kills 200 --streams 200``
-appends rows to a file while a run reads it, starts two runs on one state at once, and kills runs of both
-commands by SIGKILL, all at random moments. After a last quiet run, it compares the rows that were
-counted, and forecast, with the rows that were written.
+appends rows to a file while a run reads it, starts two runs on one state at once, and kills runs
+of both commands by SIGKILL, all at random moments. After a last quiet run, it compares the rows
+that were counted, and forecast, with the rows that were written.
 """
 
 from __future__ import annotations
