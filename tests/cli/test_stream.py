@@ -98,9 +98,9 @@ def test_rows_of_files_are_learned_in_the_order_of_time(folder, run):
     assert result.json["rows_learned"] == result.json["rows"] == 160
     assert result.json["regret"] == online.regret_ < result.json["bound"]
     assert load("now.json") == online.map_
-    before = (folder / "s.json").read_bytes(), (folder / "f.csv").read_bytes()
+    before = learned()["online"], (folder / "f.csv").read_bytes()
     assert run(*words).code == 0
-    assert ((folder / "s.json").read_bytes(), (folder / "f.csv").read_bytes()) == before
+    assert (learned()["online"], (folder / "f.csv").read_bytes()) == before
 
 
 def test_labels_that_come_later_are_learned_under_their_ids(folder, run):
@@ -154,9 +154,9 @@ def test_files_without_labels_and_files_of_labels_alone(folder, run):
     assert [(row["file"], row["id"], row["label"], row["forecast"]) for row in found] == expected
     assert learned()["online"] == online.to_dict()
     assert StreamJob.load("s.json").watch.monitor.n_rows == 150
-    before = (folder / "s.json").read_bytes()
+    before = learned()["online"], (folder / "f.jsonl").read_bytes()
     run("stream", "map.json", *words)
-    assert (folder / "s.json").read_bytes() == before
+    assert (learned()["online"], (folder / "f.jsonl").read_bytes()) == before
 
 
 def test_without_ids_rows_wait_for_their_labels(folder, run):
