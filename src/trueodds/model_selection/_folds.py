@@ -21,6 +21,7 @@ from trueodds.maps import IdentityMap
 from trueodds.numerics.losses import Loss, row_losses
 from trueodds.numerics.weights import whole_rows
 from trueodds.rows import Rows
+from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
     from trueodds.model_selection._comparison import HeldOut
@@ -85,9 +86,13 @@ class Folds:
         weight = self.train_weight(fold)
         used = weight > 0
         rest = Rows(self.cells.scores[used], self.cells.codes[used], weight[used])
-        return Rows.of_table(rest.table) if rest.n_classes == 2 else rest
+        if rest.n_classes > 2:
+            return rest
+        # Negatives are sorted, and so are positives: a stable sort merges the two runs.
+        rest = rest.take(np.argsort(rest.scores, kind="stable"))
+        return Rows.of_table(ScoreTable.of_sorted(rest.scores, *rest.counts()))
 
-    @property
+    @cached_property
     def _units(self) -> Labels:
         return np.asarray(self.counts.sum(axis=1))
 
