@@ -229,9 +229,8 @@ class GroupMap(CalibrationMap):
                 cuts.append(numbers)
                 n_levels *= len(numbers) + (1 if feature == SCORE else 2)
         shift, slope, spread = (_frozen(getattr(term, k), k) for k in ("shift", "slope", "spread"))
-        slope = slope.reshape(-1)
         rows = 3 if slope.size else 1
-        if shift.shape != (n_levels,) or slope.size not in (0, n_levels):
+        if shift.shape != (n_levels,) or slope.shape not in ((0,), (n_levels,)):
             raise InputError(f"shift must have {n_levels} numbers, and slope as many or none.")
         if spread.shape != (rows, n_levels):
             raise InputError(f"spread must have shape {(rows, n_levels)}; got {spread.shape}.")
