@@ -166,8 +166,8 @@ class Rows:
         first = self.codes[0]
         if (self.codes == first).all():
             raise InputError(
-                f"y has one class only ({self.classes.tolist()[first]!r}); calibration needs "
-                "instances of at least two classes (of positive weight)."
+                f"y has one class only ({self.classes.tolist()[first]!r}); calibration needs rows "
+                "of at least two classes (with positive weight)."
             )
 
     def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> Self:
@@ -243,7 +243,7 @@ class Rows:
 
     @cached_property
     def class_weight(self) -> Floats:
-        """The weight of each class; 0 for one without instances."""
+        """The weight of each class; 0 for one without rows."""
         return np.bincount(self.codes, self.weight, self.n_classes).astype(np.float64)
 
     @property
@@ -252,7 +252,7 @@ class Rows:
         return class_targets(self.class_weight, self.label_smoothing)
 
     def one_vs_rest(self, scale: InputScale) -> Iterator[Rows | None]:
-        """One binary problem for each class; None for a class without instances."""
+        """One binary problem for each class; None for a class without rows."""
         columns = one_vs_rest_scores(self.scores, scale)
         for k in range(self.n_classes):
             positive = self.codes == k
@@ -264,7 +264,7 @@ class Rows:
 
 
 class CountedRows(Rows):
-    """Rows of two classes by score: how many of each class. A method need not know it."""
+    """Counts of two classes by score, with the interface of :class:`Rows`."""
 
     counted: ScoreTable
 
@@ -367,8 +367,8 @@ def errors_as_input_errors(name: str, scores: Floats, weight: Floats | None) -> 
         raise
     except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
         raise InputError(
-            f"{name} cannot be fitted to these rows, whose numbers lie too far apart for float64: "
-            f"{_sizes(scores, weight)}. Bring them to an ordinary size, or take another method "
+            f"{name} failed: scores or weights span too wide a range for float64 "
+            f"({_sizes(scores, weight)}). Rescale them, or use another method "
             f"({type(error).__name__}: {error})."
         ) from error
 

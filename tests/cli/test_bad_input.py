@@ -75,7 +75,7 @@ def test_text_in_json_lines_and_parquet(attempt, tmp_path, command):
 def test_scores_that_are_no_numbers_at_all(attempt, tmp_path, command):
     table = pa.table({"p": pa.array([0, 1], pa.timestamp("s")), "y": [0, 1]})
     path = write_table(table, tmp_path / "x.parquet")
-    assert "column 'p' must hold numbers; its type is TIMESTAMP" in attempt(command, path)
+    assert "column 'p' must contain numbers; its type is TIMESTAMP" in attempt(command, path)
 
 
 @pytest.mark.parametrize("command", ["evaluate", "fit", "compare", "report"])
@@ -85,7 +85,7 @@ def test_labels_that_are_not_two_classes(attempt, csv_file, command):
     assert "column 'y' has 3 labels (0, 1, 2), not two" in message
     assert "--positive" in message
     one = csv_file("p,y", "0.2,yes", "0.4,yes")
-    assert "column 'y' holds one label only, 'yes'" in attempt(command, one)
+    assert "column 'y' has only one label, 'yes'" in attempt(command, one)
     many = csv_file("p,y", *(f"0.5,{i / 7}" for i in range(1500)))
     assert "more than 1,000 different values" in attempt(command, many)
     other = csv_file("p,y", "0.2,yes", "0.4,no")
@@ -233,7 +233,7 @@ def test_an_output_in_no_folder(run, data, tmp_path):
     target = tmp_path / "no" / "o.csv"
     result = run("apply", data / "map.json", data / "scores.csv", "-s", "p", "-o", target)
     assert result.code == 1
-    assert "there is no folder" in result.err
+    assert "does not exist" in result.err
     blocked = data / "map.json" / "o.csv"  # the parent is a file
     result = run("apply", data / "map.json", data / "scores.csv", "-s", "p", "-o", blocked)
     assert result.code == 1

@@ -89,7 +89,7 @@ def test_logits_are_turned_into_probabilities(run, data):
 def test_margins_cannot_be_evaluated(run, data):
     result = run("evaluate", data / "scores.parquet", *columns("--scale", "raw"))
     assert result.code == 2
-    assert "margins are not probabilities" in result.err
+    assert "raw decision values are not probabilities" in result.err
 
 
 def test_positive_turns_the_labels_round(run, csv_file):

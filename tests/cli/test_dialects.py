@@ -124,7 +124,7 @@ def test_a_name_that_the_encoding_has_not_is_refused(run, data, csv_file, tmp_pa
     words = ["apply", data / "map.json", path, "-s", "p", "-o", out, "--encoding", "latin-1"]
     result = run(*words, "--output-column", "π")
     assert result.code == 1
-    assert "'π' cannot be written in latin-1; pass --plain" in result.err
+    assert "'π' cannot be encoded in latin-1; pass --plain" in result.err
     assert not out.exists()
 
 

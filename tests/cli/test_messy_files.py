@@ -49,7 +49,7 @@ def test_the_error_of_a_messy_file_says_the_command_that_works(run, files):
     assert result.code == 1
     said, _, command = result.err.partition(" Try: ")
     assert "not UTF-8 text. It reads as latin-1. Numbers have a decimal comma" in said
-    assert "seem to be percentages" in said
+    assert "look like percentages" in said
     found = evaluation(run, *shlex.split(command)[2:])
     expected = evaluation(run, files / "clean.csv", "-s", "p", "-l", "y")
     assert found["rows_used"] == expected["rows_used"] == 2000
@@ -80,7 +80,7 @@ def test_scores_of_which_most_are_outside_are_not_left_out(run, data):
     result = run("evaluate", data / "scores.csv", "-s", "z", "-l", "y", "--on-bad-rows", "skip")
     assert result.code == 1
     assert "--scale logit" in result.err
-    assert "More than half of the rows would be left out" in result.err
+    assert "More than half of the rows are invalid" in result.err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "report"])
@@ -89,7 +89,7 @@ def test_margins_are_refused_where_probabilities_are_measured(run, data, tmp_pat
     words += ["-o", tmp_path / "r.html"] if command == "report" else []
     result = run(command, data / "scores.csv", *words)
     assert result.code == 2
-    assert "margins are not probabilities" in result.err
+    assert "raw decision values are not probabilities" in result.err
 
 
 def test_percent_signs_are_read(run, clean, files, tmp_path):

@@ -199,7 +199,7 @@ def test_a_state_keeps_its_map_and_its_level(folder, run):
     run("monitor", "map.json", *words)
     assert "was begun with --alpha 0.05" in run("monitor", "map.json", *words, "--alpha", "0.1").err
     LogOddsMap(a=2.0, b=2.0, c=0.0, scale="probability").save("other.json")
-    assert "watches another map" in run("monitor", "other.json", *words).err
+    assert "belongs to another map" in run("monitor", "other.json", *words).err
 
 
 @pytest.mark.parametrize(
@@ -217,5 +217,5 @@ def test_a_hostile_state_file_gets_one_sentence(folder, run, content):
 
 def test_labels_that_are_none_of_the_classes_are_refused_or_left_out(folder, run):
     write("a.parquet", [0.2, 0.4, 0.6], [0, 1, 7], ["2026-01-01"] * 3)
-    assert "1 labels are none of the map's classes (0, 1)" in run(*BY_DAY).err
+    assert "1 labels are not among the map's classes (0, 1)" in run(*BY_DAY).err
     assert run(*BY_DAY, "--on-bad-rows", "skip").json["rows"] == 2

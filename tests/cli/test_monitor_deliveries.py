@@ -399,9 +399,9 @@ def test_local_dates_are_refused_with_the_command_and_then_read_in_order(folder,
     [
         ("03/04/2026", "Both %d/%m/%Y and %m/%d/%Y fit them"),
         ("04/13/2026", "They read as %m/%d/%Y"),
-        ("01-09-26", "Pass --time-format"),
-        ("01.09", "Pass --time-format"),
-        ("week 7", "Pass --time-format"),
+        ("01-09-26", "format as --time-format"),
+        ("01.09", "format as --time-format"),
+        ("week 7", "format as --time-format"),
     ],
 )
 def test_texts_that_are_no_dates_are_never_sorted(watch, day, message):
@@ -552,7 +552,7 @@ def test_a_state_that_is_no_file_is_refused(watch, make):
     make(Path("s.json"))
     result = watch("lake")
     assert result.code == 1
-    assert "s.json is no regular file" in result.err
+    assert "s.json is not a regular file" in result.err
 
 
 def test_long_names_and_texts_are_saved_so_that_they_can_be_read(folder, run):

@@ -82,7 +82,7 @@ def test_an_output_that_is_an_input_is_refused_under_any_name(
     assert result.out == ""
     kind = "input" if own == "data" else "map"
     assert f"the output {output} and the {kind} {path} are the same file" in result.err
-    assert "name another with -o" in result.err
+    assert "choose another output with -o" in result.err
     assert result.err.count("\n") == 1
     assert path.read_bytes() == before
 

@@ -116,7 +116,7 @@ def test_a_folder_without_files_gets_one_sentence(lake, run):
     (lake / "empty").mkdir()
     result = run("evaluate", "empty", *COLUMNS)
     assert result.code == 1
-    assert "the folder empty holds no file of a known format" in result.err
+    assert "the folder empty has no file of a known format" in result.err
 
 
 def test_an_output_in_the_input_folder_that_is_one_of_its_files_is_refused(lake, run):

@@ -311,7 +311,7 @@ def test_long_texts_that_are_stored_once_do_not_fill_the_memory(run, data, tmp_p
     words = ["apply", data / "map.json", path, "-s", "p", "-o", tmp_path / "o.parquet"]
     result = run(*words, "--memory", "100MB")
     assert result.code == 1
-    assert "has texts of up to 300,000 bytes in a row, for which about 0.2 GB are" in result.err
+    assert "has texts of up to 300,000 bytes in a row; they need about 0.2 GB" in result.err
     assert run(*words, "--memory", "200MB").code == 0
     found = pyarrow.parquet.read_table(tmp_path / "o.parquet")
     assert found["t"].to_pylist() == column.to_pylist()

@@ -72,7 +72,7 @@ def test_an_analyst_reaches_corrected_numbers_by_the_commands_that_messages_prop
     words = [messy, "-s", "Score Anbieter", "-l", "Schaden", "--positive", "ja"]
     said, command = proposed(run("evaluate", *words))
     assert "Row 4 of 'Daten 09' has these columns" in said
-    assert "last row seems to be a total" in said
+    assert "last row looks like a total" in said
     found = run(*command, "--json").json
     assert found["rows_used"] == N
     assert found["classes"] == ["nein", "ja"]
@@ -232,13 +232,13 @@ def test_what_a_sheet_cannot_hold_is_refused(run, data, tmp_path, monkeypatch):
     assert "a cell holds 32,767 characters" in run(*words).err
     path.write_text("p\n0.5\n0.25\n")
     monkeypatch.setattr("trueodds.cli.files.xlsx.MOST_ROWS", 2)
-    assert "a sheet holds 2 rows; write CSV or Parquet" in run(*words).err
+    assert "a sheet holds at most 2 rows; write CSV or Parquet" in run(*words).err
     assert not out.exists()
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     result = run(*words)
     assert (result.code, out.exists()) == (3, False)
-    assert "writing xlsx files needs openpyxl, which is not installed" in result.err
-    assert result.err.endswith('run: pip install "trueodds[excel]"\n')
+    assert "writing xlsx files needs openpyxl; install it with" in result.err
+    assert result.err.endswith('install it with: pip install "trueodds[excel]"\n')
 
 
 def test_titles_above_the_header_of_a_csv_file_are_found_and_come_back(run, data, tmp_path):
@@ -265,7 +265,7 @@ def test_a_total_that_could_be_a_row_is_counted_and_said(run, data, tmp_path):
     path.write_text("id,p\na,0.25\nb,0.75\nMean,0.5\n")
     result = run("apply", data / "map.json", path, "-s", "p", "-o", out)
     assert result.code == 0
-    assert "the last row seems to be a total, read as data; to leave out totals" in result.err
+    assert "the last row looks like a total, but read as data; to skip totals" in result.err
     result = run(
         "apply", data / "map.json", path, "-s", "p", "-o", out, "--footer-rows", 1, "--force"
     )
@@ -278,7 +278,7 @@ def test_a_total_that_could_be_a_row_is_counted_and_said(run, data, tmp_path):
         ).err
     )
     assert (
-        "no line 99"
+        "fewer than 99 lines"
         in run(
             "apply", data / "map.json", path, "-s", "p", "-o", out, "--header-row", 99, "--force"
         ).err
@@ -378,8 +378,8 @@ def _long_text(path):
 HARMFUL = {
     "a cell at the last place": (_stray_cell("XFD1048576"), "reaches to XFD1048576"),
     "a cell far below": (_stray_cell("CV1048576"), "more than --memory"),
-    "no place": (_stray_cell("ZZZZZZZ99999999999"), "is no place in a sheet"),
-    "no such row": (_stray_cell("A9999999"), "is no place in a sheet"),
+    "is not a cell reference": (_stray_cell("ZZZZZZZ99999999999"), "is not a cell reference"),
+    "no such row": (_stray_cell("A9999999"), "is not a cell reference"),
     "spaces": (_spaces, "grows from"),
     "a shared text": (_shared_string, "grows from"),
     "a long text": (_long_text, "a cell holds at most 32,767 characters"),
@@ -387,7 +387,10 @@ HARMFUL = {
         lambda path: _with_part(path, SHEET, lambda xml: '<!DOCTYPE a [<!ENTITY b "c">]>' + xml),
         "declares a document type",
     ),
-    "no XML": (lambda path: _with_part(path, SHEET, lambda xml: xml[:-9]), "is no XML"),
+    "not valid XML": (
+        lambda path: _with_part(path, SHEET, lambda xml: xml[:-9]),
+        "is not valid XML",
+    ),
 }
 
 
@@ -441,4 +444,4 @@ def test_a_panic_of_the_reader_is_a_sentence(run, tmp_path, monkeypatch):
     monkeypatch.setattr(python_calamine, "load_workbook", fail)
     result = run("evaluate", path, "-s", "p", "-l", "y")
     assert result.code == 1
-    assert "it is damaged" in result.err
+    assert "is damaged and cannot be read as a workbook" in result.err

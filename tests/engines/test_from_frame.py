@@ -247,7 +247,7 @@ def test_words_that_contradict_the_sorted_order_need_a_positive_label(
 ):
     negative, positive = negative_and_positive
     frame = make_frame(engine, small_rows(label=[negative, negative, positive, positive]))
-    with pytest.raises(InputError, match=r"in doubt.*Pass pos_label='ja' if the scores are those"):
+    with pytest.raises(InputError, match=r"ambiguous.*Pass pos_label='ja' if the scores are those"):
         ScoreTable.from_frame(frame, score="score", label="label")
     table = ScoreTable.from_frame(frame, score="score", label="label", pos_label=positive)
     np.testing.assert_array_equal(table.n_pos, [0, 1, 1])
@@ -268,7 +268,7 @@ def test_a_frame_in_memory_names_the_position_and_another_an_example(engine, mak
 
 def test_percentages_in_a_frame_are_recognized(engine, make_frame):
     frame = make_frame(engine, small_rows(score=[10.0, 20.0, 60.0, 97.5]))
-    with pytest.raises(InputError, match="seem to be percentages: divide 'score' by 100"):
+    with pytest.raises(InputError, match="look like percentages: divide 'score' by 100"):
         ScoreTable.from_frame(frame, score="score", label="label")
 
 

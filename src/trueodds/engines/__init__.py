@@ -1,8 +1,8 @@
-"""Frames of any library, on their own engine: rows grouped for calibrators, maps applied.
+"""Frames of any library, processed on their own engine: rows are grouped, maps applied.
 
 One code path (narwhals) serves pandas, polars, PyArrow, DuckDB, Spark, Dask and Ibis. Only grouped
-rows, a few numbers, or the columns asked for ever leave the engine. ``frames``, ``checks``,
-``cells``, ``group`` and ``sample`` stand below tables; ``apply`` and ``batches`` stand above maps.
+rows, a few numbers, or requested columns leave the engine. ``frames``, ``checks``, ``cells``,
+``group`` and ``sample`` are layers below tables; ``apply`` and ``batches`` are above maps.
 """
 
 from trueodds.basics.imports import import_lazily

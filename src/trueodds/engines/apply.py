@@ -1,4 +1,4 @@
-"""Maps applied where the data is: columns of probabilities on any engine."""
+"""Maps applied to frames: columns of probabilities on any engine."""
 
 from __future__ import annotations
 
@@ -48,35 +48,36 @@ def apply_map(
     ----------
     calibration_map : CalibrationMap
     frame : frame of pandas, polars, PyArrow, DuckDB, PySpark, Dask or Ibis
-        A lazy frame stays lazy: nothing is computed or collected.
+        Input frame. A lazy frame stays lazy: nothing is computed or collected.
     score : str or list of str
         The column of the positive class's scores, or one column for each class.
     output_column : str or list of str, default="probability"
-        The new column; for several classes the new columns, or a prefix to which ``_`` and the
-        class is added (its position, if the map has no names of classes).
+        Name of the new column. With several classes: the new names, or a prefix to which ``_`` and
+        the class are appended (its position, if the map has no class names).
     features : list of str, or mapping, default=None
         For a tree: the columns of its features, in the order of the fit, or a mapping from the
         names of the fit to columns. None if they have the names of the fit.
     interval : bool, default=False
-        Whether to add the ends of the map's intervals, too: after the probabilities, columns of
-        the same names with ``_low``, then with ``_high``. For maps that carry a band
-        (``calibrator.to_map(interval=0.9)``), and not for trees.
+        Whether to add the bounds of the map's intervals as well. Their columns follow the
+        probabilities and end in ``_low`` and ``_high``. The map needs a band
+        (``calibrator.to_map(interval=0.9)``); trees are not supported.
 
     Returns
     -------
     frame
-        Of the same kind, with the new columns last. Missing (NULL, or NaN in pandas and Dask) where
-        a score is missing, NaN, or outside the range of its scale, as a query cannot stop at a row.
+        A frame of the same kind, with the new columns last. They are missing (NULL, or NaN in
+        pandas and Dask) where a score is missing, NaN, or outside the range of its scale, because
+        a query cannot raise an error.
 
     Notes
     -----
     DuckDB, Spark and Ibis compute an SQL expression (:meth:`CalibrationMap.to_sql`); polars and
     Dask call NumPy on batches and partitions; pandas and PyArrow on all rows.
 
-    A map that is too long for SQL, such as matrix scaling of 50 classes, is called on batches
-    there, too, still lazily: in DuckDB by ``relation.map`` (which needs pandas), in Spark by
-    ``mapInArrow`` (which needs PyArrow and this library on the workers), in Ibis by a function on
-    Arrow arrays (on DuckDB only, and not for trees with features).
+    A map that is too long for SQL, such as matrix scaling of 50 classes, is applied in batches,
+    still lazily. DuckDB uses ``relation.map``, which needs pandas. Spark uses ``mapInArrow``,
+    which needs PyArrow and trueodds on the workers. Ibis uses a function on Arrow arrays, on
+    DuckDB only and not for trees with features.
 
     Examples
     --------
@@ -212,8 +213,8 @@ def _check_free(present: Sequence[str], new: Sequence[str]) -> None:
     for name in new:
         if name.lower() in taken:
             raise InputError(
-                f"the frame already has a column {taken[name.lower()]!r}: choose another name "
-                f"than output_column={name!r}, or drop it first."
+                f"the frame already has a column {taken[name.lower()]!r}: choose another "
+                "output_column, or drop it first."
             )
 
 
@@ -325,7 +326,7 @@ def _with_nulls(values: Floats, kind: Any) -> Any:
 def _apply_to_rows(calibration_map: CalibrationMap, scores: Floats, features: Any) -> Floats:
     """Probabilities of shape (n, n_outputs) for scores (n, n_scores); NaN for unusable rows.
 
-    ``features`` are columns by their position; those that no node of a tree asks for are not there.
+    ``features`` are columns by their position; those that no node of a tree needs are absent.
     """
     usable = usable_rows(calibration_map, scores)
     result = np.full(scores.shape, np.nan)

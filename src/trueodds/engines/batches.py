@@ -1,4 +1,4 @@
-"""Maps that are too long for SQL, on engines that compute SQL: NumPy on batches of rows.
+"""Maps that are too long for SQL: NumPy on batches of rows.
 
 ``compute`` takes arrays of the columns that are read, by name, and gives the new columns.
 """
@@ -26,9 +26,9 @@ def duckdb_batches(
 ) -> Any:
     """A relation with new columns, computed by ``map``, which hands over pandas frames.
 
-    pandas would turn integers with NULL into floats, and knows no decimals: the columns travel as
-    texts, and get their types back. "=" goes before each text, so that a batch that is NULL
-    throughout is a batch of texts, too.
+    pandas would turn integers with NULL into floats, and has no decimals. So the columns are passed
+    as texts and cast back. "=" goes before each text, so that a batch that is NULL throughout is a
+    batch of texts, too.
     """
     kept = [
         f"coalesce('=' || CAST({_quoted(name)} AS VARCHAR), '') AS c{k}"

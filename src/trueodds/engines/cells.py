@@ -1,14 +1,14 @@
 """Cells of scores that every engine computes alike, to the last bit.
 
-A score is rounded to ``bits`` significant binary digits of its distance from the nearer end of
-the scale: of p below one half and of 1 − p above it, or of |z| + unit for log-odds and margins.
-Cells are therefore narrow where scores crowd, near 0 and 1: of probabilities, each moves by at
-most 2^−bits of that distance, and its log-odds by less than 2^(1−bits).
+A score is rounded to ``bits`` significant binary digits of its distance from the nearer end of the
+scale. That is p below one half, 1 − p above it, and |z| + unit for log-odds and raw decision
+values. Cells are therefore narrow where scores crowd, near 0 and 1: of probabilities, each moves
+by at most 2^−bits of that distance, and its log-odds by less than 2^(1−bits).
 
 The rounding is Veltkamp's: with C = 2^s + 1 and c = C·x, c − (c − x) is x rounded to 53 − s bits
-(Dekker 1971; Boldo 2006). Three operations that IEEE 754 defines exactly, no logarithm and no
-``round`` whose ties differ from engine to engine: so cells, and the scores that stand for them,
-are equal on all engines and in any order of the rows. A mean of the cell would not be.
+(Dekker 1971; Boldo 2006). IEEE 754 defines these three operations exactly, unlike logarithms and
+ties of ``round``. So cells and their scores are equal on all engines and in any order of the rows.
+A mean of the cell would not be.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ MOST_BITS = 51
 LARGEST = 2.0**960
 """Scores from here on would overflow in between, and keep their value; so do infinities."""
 MARGIN_OCTAVES = 20
-"""Margins have no natural unit: precision is relative down to 2^−20 of the greatest of them."""
+"""Raw decision values have no natural unit: precision is relative down to 2^−20 of the largest."""
 
 
 def _rounded(x: Any, bits: int) -> Any:
-    """A number, an array, or a column of an engine, to so many significant digits."""
+    """Round a number, an array, or a column of an engine to this many significant digits."""
     c = x * (2.0 ** (PRECISION - bits) + 1)
     return c - (c - x)
 
 
 @dataclass(frozen=True)
 class ScoreCells:
-    """How finely scores are told apart.
+    """Resolution of scores.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ class ScoreCells:
     bits : int
         Significant binary digits that are kept.
     unit : float
-        What is added to |z| of log-odds and margins, so that cells near 0 are of equal width.
+        Constant added to |z| of log-odds and raw decision values, so that cells near 0 have equal
+        width.
     """
 
     scale: InputScale

@@ -127,7 +127,7 @@ def refusal(frame: Any, rules: Sequence[Rule], n_rows: int) -> str:
             ends = {"low": one.rule.value.min(), "high": one.rule.value.max()}
             found = collect_row(frame.select(*(end.alias(key) for key, end in ends.items())))
             if seem_percentages(found["low"], found["high"], one.count / n_rows):
-                hint = f" These seem to be percentages: divide {one.rule.column!r} by 100."
+                hint = f" These look like percentages: divide {one.rule.column!r} by 100."
     return unusable(broken, n_rows, "the frame", "at position") + hint
 
 

@@ -38,7 +38,7 @@ def open_frame(frame: Any) -> Any:
 
 
 def check_columns(frame: Any, columns: Sequence[str]) -> None:
-    """Refuse names that the frame does not have, and say which it has that are like them."""
+    """Raise for names that the frame does not have, with similar names."""
     present = frame.collect_schema().names()
     for column in columns:
         if not isinstance(column, str) or column not in present:
@@ -48,14 +48,14 @@ def check_columns(frame: Any, columns: Sequence[str]) -> None:
 
 
 def check_plain_names(frame: Any, columns: Sequence[str]) -> None:
-    """Refuse names of Spark columns that narwhals cannot ask for: it does not quote them."""
+    """Raise for names of Spark columns that narwhals cannot select, because it does not quote."""
     if not frame.implementation.is_spark_like():
         return
     for column in columns:
         if "." in column or "`" in column:
             plain = column.replace(".", "_").replace("`", "_")
             raise InputError(
-                f"Spark takes a dot in a name for a field of a structure, so {column!r} cannot be "
+                f"Spark reads a dot in a name as a field of a structure, so {column!r} cannot be "
                 f"read; rename it: frame.withColumnRenamed({column!r}, {plain!r})."
             )
 

@@ -35,7 +35,7 @@ GOLDEN = (5**0.5 - 1) / 2
 MANY_TIMES = 1.25
 """More distinct scores than this many times ``max_rows`` are not grouped one by one first."""
 WORTH_A_PASS = 64
-"""Cells are refined if they can be so many times finer: the scores crowd beside an outlier."""
+"""Cells are refined if they can be this many times finer (scores far from an outlier)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +46,11 @@ class GroupedScores:
     ----------
     score, n_neg, n_pos : ndarray of shape (n_groups,)
     labels : (label, label) or None
-        The negative and the positive class; None if ``pos_label`` stands against several.
+        The negative and the positive class; None if ``pos_label`` is compared with several.
     n_rows : int
         Rows that were grouped.
     cells : ScoreCells or None
-        How finely scores were told apart; None if exactly.
+        Resolution of the scores; None if exact.
     """
 
     score: Floats
@@ -169,7 +169,7 @@ def _has_many_scores(columns: FrameColumns, facts: Facts, scale: InputScale, max
 
 @dataclass(frozen=True, eq=False)
 class _Query:
-    """The grouping query but for how finely scores are told apart."""
+    """The grouping query without the resolution of scores."""
 
     columns: FrameColumns
     facts: Facts

@@ -201,7 +201,7 @@ def _joined(parts: list[Any], join: Callable[[Any, Any], Any]) -> Any:
 
 
 def count_true(condition: Any) -> Any:
-    """How many rows fulfil a condition."""
+    """Return how many rows fulfill a condition."""
     import narwhals as nw
 
     return condition.cast(nw.Int64).sum()

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 RARE = 20
-"""A class of fewer rows than one in so many of its equal share of the sample is taken whole."""
+"""A class with at most 1/RARE of its equal share of the sample is taken whole."""
 SEED = 20210
 BLOCK = 1 << 20
 
@@ -178,7 +178,7 @@ def _bernoulli(frame: Any, rate: float) -> Any:
     elif kind is nw.Implementation.IBIS:
         drawn = native.sample(rate, seed=SEED)
     else:
-        drawn = native.sample(fraction=rate, seed=SEED)  # Spark, and what speaks like it
+        drawn = native.sample(fraction=rate, seed=SEED)  # Spark and compatible engines
     return nw.from_native(drawn)
 
 

@@ -1,8 +1,8 @@
-"""The one door through which scores, labels, weights and options enter.
+"""Validation of scores, labels, weights and options.
 
-Whatever comes in (lists, NumPy arrays, columns of pandas, polars or Arrow), plain contiguous
-NumPy arrays come out, or an :class:`~trueodds.exceptions.InputError` that says what was expected,
-what was found, where, and what to do.
+Input may be lists, NumPy arrays, or columns of pandas, polars or Arrow. The result is a contiguous
+NumPy array, or an :class:`~trueodds.exceptions.InputError` that states what was expected, what was
+found, where, and what to do.
 """
 
 from trueodds.inputs._arrays import (

@@ -1,4 +1,4 @@
-"""Whatever users hold their numbers in, as NumPy arrays."""
+"""Conversion of users' data to NumPy arrays."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def where(bad: npt.NDArray[np.bool_]) -> str:
 def number_text(value: float, *limits: float) -> str:
     """A number as a message shows it: six digits, or all if six lie on another side of a limit.
 
-    ``must lie in [0, 1]; got 1`` would be no answer to 1.0000000000000002.
+    For 1.0000000000000002, ``must lie in [0, 1]; got 1`` would be useless.
     """
     number, short = float(value), f"{float(value):.6g}"
     shown = float(short)

@@ -66,8 +66,8 @@ def order_two_labels(first: Any, second: Any) -> LabelOrder:
 
     The greater of two numbers or booleans is positive, also if they are written as texts. Of a
     word for no and a word for yes in one language, the yes is positive. Of any other two texts
-    the last in the alphabet is positive, as in scikit-learn; ``decided_by`` is then
-    ``"alphabet"``, and the command line asks instead.
+    the last in the alphabet is positive, as in scikit-learn; ``decided_by`` is then ``"alphabet"``,
+    and the command line requires --positive instead.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def check_positive_class(classes: Iterable[Any], argument: Literal["classes", "p
     """Refuse two sorted labels whose words contradict the order in which they are sorted.
 
     One column of scores belongs to the last label, as in ``predict_proba(X)[:, 1]``. If that is
-    the word for no, the scores may as well be those of the yes, and the caller must say which.
+    the word for no, the scores may be those of the yes, and the caller must state which.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def check_positive_class(classes: Iterable[Any], argument: Literal["classes", "p
         "pos_label": (f"pos_label={low!r}", f"pos_label={high!r}"),
     }[argument]
     raise InputError(
-        f"which of the labels {low!r} and {high!r} is positive is in doubt: {low!r} by its "
-        f"meaning, {high!r} by the sorted order of scikit-learn. Pass {passes[0]} if the scores "
+        f"the positive label is ambiguous: {low!r} by its meaning, {high!r} by the sorted order "
+        f"of scikit-learn. Pass {passes[0]} if the scores "
         f"are those of {low!r}, or {passes[1]} if they are those of {high!r}."
     )
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 MOST = 2**31 - 1
-"""The largest whole number that an option may be: arrays and loops of more are of no use."""
+"""The largest integer that an option may be."""
 
 LabelSmoothing = Literal["platt"] | float | None
 
@@ -141,7 +141,7 @@ def _kind_of(value: Any) -> str:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """A generator of random numbers; one of NumPy's own is used as it is."""
+    """Return a random generator; a NumPy generator is used unchanged."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:
@@ -152,7 +152,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
 def as_seed(random_state: Any, *, below: int = 2**63, draw: bool = True) -> int:
     """A whole number to seed with, from whatever scikit-learn takes as a random state.
 
-    Generators are asked for one; without ``draw`` they are only checked, and left as they are.
+    A seed is drawn from generators; without ``draw`` they are only checked and not changed.
     """
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if 0 <= random_state < 2**64:

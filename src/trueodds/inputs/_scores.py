@@ -31,8 +31,9 @@ SCALES = get_args(InputScale)
 ROW_SUM_TOLERANCE = 0.05 + 1e-9
 """Rows of probabilities are normalized; rows further than 0.05 from 1 are refused.
 
-The billionth is more than sums in another order can differ by: 0.98, 0.02 and 0.05 sum to 1.05 in
-one order and to the next float64 in another, and the map, exports and engines take the row alike.
+The extra billionth exceeds the difference between sums in different orders. For example, 0.98,
+0.02 and 0.05 sum to 1.05 in one order and to the next float64 in another. So maps, exports and
+engines accept the same rows.
 """
 PERCENT_SHARE = 0.05
 """The share of scores above 1 from which they are more than a few slips."""
@@ -45,7 +46,7 @@ class Words:
     scores: str
     labels: str
     has_scale: bool
-    """Whether the caller can say that the scores are on another scale (``scale=``)."""
+    """Whether the caller can pass another scale (``scale=``)."""
     labels_first: bool
     """Whether labels come first in the signature."""
 
@@ -81,7 +82,7 @@ def validate_scores(
     rows_sum_to_one : bool, default=True
         Whether rows of probabilities must sum to 1 (within 0.05). They are not changed.
     words : Words
-        What the scores are called, and whether another scale can be asked for.
+        Name of the scores, and whether another scale can be passed.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def _check_range(array: Floats, scale: InputScale, words: Words) -> None:
             else ""
         )
         if seem_percentages(lowest, highest, outside.mean()):
-            hint = f" These seem to be percentages: pass {words.scores} / 100."
+            hint = f" These look like percentages: pass {words.scores} / 100."
         raise InputError(
             f"{words.scores} must lie in [0, 1]; got {number_text(first, 0, 1)} "
             f"{where(outside)}.{hint}"

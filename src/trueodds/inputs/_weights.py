@@ -1,9 +1,9 @@
 """The two meanings of a weight: a count and an importance.
 
-A **count** says how often a row occurred: a row of count k equals k rows. ``counts``, and the
-columns ``n_neg`` and ``n_pos`` of a :class:`~trueodds.ScoreTable`, are counts.
+A **count** is the number of times that a row occurred: a row of count k equals k rows. ``counts``,
+and the columns ``n_neg`` and ``n_pos`` of a :class:`~trueodds.ScoreTable`, are counts.
 
-An **importance** says how much a row matters; the row remains one observation. ``sample_weight``
+An **importance** is the weight of a row that remains one observation. ``sample_weight``
 of tests, intervals and comparisons is an importance.
 
 Fits, losses and averages are the same with either, so their ``sample_weight`` may be both: a weight
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 MOST_WEIGHT = 1e15
-"""Of one row: beyond, float64 cannot count one instance more."""
+"""Largest weight of a row; beyond it, float64 cannot count one row more."""
 
 
 def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -55,10 +55,10 @@ def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
 
 
 def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
-    """Rows that stand ``counts`` times each, written out; without counts all stay as they are.
+    """Repeat each row ``counts`` times; without counts, rows are unchanged.
 
-    Tests and intervals then see what they would see if every row had been listed, so a table of
-    counts and its rows give the same answer. Memory is that of all rows.
+    Tests and intervals then have every row, so a table of counts and its rows give the same
+    result. Memory is that of all rows.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
 
 
 def check_weight_size(weights: Floats, name: str) -> None:
-    """Refuse weights that are no counts any more."""
+    """Raise for weights that are too large to be counts."""
     large = weights > MOST_WEIGHT
     if large.any():
         place = int(np.argmax(large))
         raise InputError(
             f"{name} must not exceed {MOST_WEIGHT:g}, as a weight of k counts like k rows; got "
             f"{number_text(weights[place], MOST_WEIGHT)} at index {place}. "
-            "Divide all weights by a large number."
+            "Rescale the weights, e.g. to mean 1."
         )
 
 

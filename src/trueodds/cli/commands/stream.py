@@ -22,7 +22,7 @@ State = Annotated[
     typer.Option(
         "--state",
         metavar="STATE.JSON",
-        help="File that keeps what was learned from run to run; made if it is missing.",
+        help="File that stores the calibrator's state between runs; created if necessary.",
         rich_help_panel=STREAM,
     ),
 ]
@@ -32,8 +32,8 @@ MaxPending = Annotated[
         "--max-pending",
         metavar="N",
         min=1,
-        help="Rows that wait for a label (--id); with more, the oldest are dropped.  "
-        "[default: 1000]",
+        help="Rows that wait for a label (--id); with more, the oldest are dropped. \\[default: "
+        "1000]",
         rich_help_panel=STREAM,
     ),
 ]

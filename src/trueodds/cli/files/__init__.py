@@ -1,1 +1,1 @@
-"""What a file is: found, opened as a relation, written; nothing about scores."""
+"""Files: finding, opening as relations, and writing them."""

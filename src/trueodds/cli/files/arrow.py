@@ -1,4 +1,4 @@
-"""Arrow files of strangers: every batch is validated before anything else touches it."""
+"""Arrow files: every batch is validated before anything else reads it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MAGIC = b"ARROW1"
 
 
 def sound_arrow_file(path: Path, copy: Path) -> Path:
-    """An Arrow file that can be read without harm; raises InputError if it is damaged.
+    """Return an Arrow file that is safe to read; raise InputError if it is damaged.
 
-    Readers trust offsets and lengths inside a batch, and wrong ones crash the process. Arrow comes
-    as a file or as a stream, which is copied to a file, batch by batch.
+    Readers trust offsets and lengths inside a batch, and wrong ones crash the process. An Arrow
+    stream is copied to a file, batch by batch.
     """
     with path.open("rb") as stream:
         is_file = stream.read(len(MAGIC)) == MAGIC

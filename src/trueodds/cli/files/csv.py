@@ -51,12 +51,12 @@ TOTALS = (
     *("gesamtsumme", "insgesamt", "mittelwert", "durchschnitt", "somme", "moyenne", "totale"),
     *("media", "suma", "totaal", "gemiddelde", "celkem", "soma"),
 )
-"""What a row begins with that sums up those above it."""
+"""First texts of rows that hold totals."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file writes its values, so that another can be written in the same way."""
+    """Format of a CSV file, so that another can be written in the same way."""
 
     delimiter: str = ","
     decimal: str = "."
@@ -64,10 +64,10 @@ class Dialect:
     byte_order_mark: bool = False
     quoted_header: bool = False
     quoted_columns: tuple[bool, ...] = ()
-    """Which columns have quotes that no reader needs, by the first row."""
+    """Columns with unnecessary quotes, judged by the first row."""
     line_end: str = "\n"
     percent_sign: str = ""
-    """What stands after a percentage: nothing, ``%`` or `` %``."""
+    """Text after a percentage: nothing, ``%`` or `` %``."""
     above: bytes = b""
     """UTF-8 text above the header, such as titles."""
     below: bytes = b""
@@ -81,16 +81,15 @@ class NotUtf8Error(InputError):
 def csv_header(path: Path) -> tuple[list[str], str]:
     """Column names and delimiter of a CSV file; names may be empty, see :func:`named`.
 
-    The delimiter is the one of comma, tab, semicolon and bar that stands most often in the first
-    line, outside quotes. Guessing from more lines would let a broken line turn the whole file into
-    one column.
+    The delimiter is the most frequent of comma, tab, semicolon and bar outside quotes in the first
+    line. With more lines, a broken line could turn the whole file into one column.
     """
     first, second = _first_records(path)
     if not first:
         raise InputError(f"{path.name} has no header line.")
     if "\0" in first:
         raise NotUtf8Error(
-            f"{path.name} has NUL bytes in its first line, so it is UTF-16 or no text at all."
+            f"{path.name} has NUL bytes in its first line, so it is UTF-16 or not text."
         )
     bare = re.sub(QUOTED, "", first)
     delimiter = max(DELIMITERS, key=bare.count)
@@ -100,8 +99,8 @@ def csv_header(path: Path) -> tuple[list[str], str]:
         raise InputError(f"{path.name}: the header line cannot be read: {error}.") from None
     if len(names) > MOST_COLUMNS:
         raise InputError(
-            f"{path.name} has {len(names):,} columns; at most {MOST_COLUMNS:,} can be read. "
-            "Keep those that are needed."
+            f"{path.name} has {len(names):,} columns; the limit is {MOST_COLUMNS:,}. Remove "
+            "columns."
         )
     if not names[-1]:
         names = _without_absent_end(names, second, delimiter)
@@ -131,11 +130,11 @@ def _first_records(path: Path) -> tuple[str, str]:
                 if first.end() < len(text) and text[first.end()] in "\r\n":
                     break
                 raise InputError(
-                    f"{path.name}: the header line has no end within {LONGEST_LINE:,} bytes."
+                    f"{path.name}: the header line is longer than {LONGEST_LINE:,} bytes."
                 )
             size = len(text)
     if first.end() < len(text) and text[first.end()] == '"':
-        raise InputError(f"{path.name}: a quoted name in the header line has no end.")
+        raise InputError(f"{path.name}: a quoted name in the header line is not closed.")
     return first.group(), second.group()
 
 
@@ -153,7 +152,7 @@ def _without_absent_end(names: list[str], row: str, delimiter: str) -> list[str]
         return names
     try:
         width = len(_fields(row, delimiter))
-    except csv.Error:  # the engine will say what is wrong with the row
+    except csv.Error:  # the engine will report what is wrong with the row
         return names
     end = len(names)
     while end > width and not names[end - 1]:
@@ -171,13 +170,13 @@ def _refuse_twins(names: Sequence[str], path: Path) -> None:
         if other == name:
             raise InputError(f"{path.name} has the column {shown(name)} twice.")
         raise InputError(
-            f"{path.name}: the columns {shown(other)} and {shown(name)} differ in case alone, "
-            "which DuckDB cannot tell apart; rename one."
+            f"{path.name}: the columns {shown(other)} and {shown(name)} differ only in case; "
+            "DuckDB cannot distinguish them. Rename one."
         )
 
 
 def named(header: Sequence[str]) -> list[str]:
-    """Names for all columns: a nameless one is called after its position, as pandas does.
+    """Return names for all columns; a nameless one is named by its position, as in pandas.
 
     Examples
     --------
@@ -197,7 +196,7 @@ def named(header: Sequence[str]) -> list[str]:
 
 
 def dialect_of(path: Path, delimiter: str, line_ends: frozenset[str], decimal: str) -> Dialect:
-    """How a file in UTF-8 is written; its encoding and margins are set by the caller."""
+    """Return the format of a UTF-8 file; the caller sets its encoding, header and footer."""
     with uncompressed(path) as stream:
         mark = stream.read(3) == codecs.BOM_UTF8
     header, row = (_quoted_fields(record, delimiter) for record in _first_records(path))
@@ -229,7 +228,7 @@ def records_near_top(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def total_rows(tail: bytes, delimiter: str) -> int:
-    r"""How many rows at the end of a file sum up those above them, by their first text.
+    r"""Return how many rows at the end of a file hold totals, by their first text.
 
     Examples
     --------
@@ -250,8 +249,8 @@ def with_types(relation: Any, decimal: str = ".", kept: Sequence[str] = ()) -> A
     """Cast columns of text to numbers and booleans where every value is one.
 
     Columns in ``kept`` stay texts.
-    A pass looks at a few hundred columns: the engine's time grows with the square of what it is
-    asked at once.
+    Each pass handles a few hundred columns, because the engine's time grows with the square of
+    their number.
     """
     names = [name for name in relation.columns if name not in kept]
     numbers = {name: as_number(name, "VARCHAR", decimal) for name in names}
@@ -268,7 +267,7 @@ def with_types(relation: Any, decimal: str = ".", kept: Sequence[str] = ()) -> A
 
 
 def _answers(relation: Any, names: list[str], numbers: dict[str, str]) -> list[bool]:
-    """For each column, whether all values are whole numbers, numbers, or truths."""
+    """Return for each column whether all values are integers, numbers, or booleans."""
     tests = []
     for name in names:
         column = quoted(name)

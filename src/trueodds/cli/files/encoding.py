@@ -75,7 +75,9 @@ def _blocks(path: Path, encoding: str) -> Iterator[bytes]:
                 "utf-16."
             ) from None
         except UnicodeError:
-            raise InputError(f"{path.name} is not {encoding} text; see --encoding.") from None
+            raise InputError(
+                f"{path.name} is not {encoding} text; pass another --encoding."
+            ) from None
 
 
 def _below_titles(blocks: Iterator[bytes], header_row: int, name: str) -> tuple[bytes, bytes]:
@@ -91,7 +93,8 @@ def _below_titles(blocks: Iterator[bytes], header_row: int, name: str) -> tuple[
     if header_row == 1:
         return b"", head
     raise InputError(
-        f"{name} has no line {header_row:,} within its first {LONGEST_LINE:,} bytes (--header-row)."
+        f"{name} has fewer than {header_row:,} lines in its first {LONGEST_LINE:,} bytes "
+        "(--header-row)."
     )
 
 

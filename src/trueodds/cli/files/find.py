@@ -1,4 +1,4 @@
-"""What a file argument stands for: names, folders, globs, standard input, and the format."""
+"""File arguments: names, folders, globs, standard input, and formats."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ STANDARD_INPUT = "-"
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark call the folder of rows whose partition value is missing."""
 WRITER_SECONDS = 2.0
-"""How long the writer of a named pipe is waited for."""
+"""Seconds to wait for the writer of a named pipe."""
 
 
 SCRATCH = "trueodds-scratch-"
@@ -70,10 +70,10 @@ SCRATCH_NAME = re.compile(rf"{SCRATCH}[a-z0-9_]{{8}}")
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A temporary folder that is gone afterwards, or after the next run if this one is killed.
+    """Create a temporary folder; the next run removes it if this one is killed.
 
-    The folder is locked while it is used. A lock ends with its process, so a folder that can be
-    locked belongs to nobody.
+    The folder is locked while in use. A lock ends with its process, so a folder that can be locked
+    is abandoned.
     """
     _remove_abandoned()
     folder, lock = None, None
@@ -148,7 +148,7 @@ class InputFiles:
 
 
 def format_of(path: Path) -> Format | None:
-    """The format that a file's name says; ``.csv.gz`` is CSV."""
+    """Return the format by the file's extension; ``.csv.gz`` is CSV."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -158,8 +158,8 @@ def format_of(path: Path) -> Format | None:
 def matching(file: str) -> list[Path]:
     """The files of a name, a folder or a glob; a name that exists is never a glob.
 
-    A folder stands for all files in it and below whose format is known from their names. Names
-    that begin with a dot or an underscore, such as ``_SUCCESS``, are left out.
+    A folder means all files in and below it whose extension is known. Names that begin with a dot
+    or an underscore, such as ``_SUCCESS``, are ignored.
     """
     path = Path(file)
     if path.is_dir():
@@ -221,7 +221,8 @@ def resolve(
 ) -> InputFiles:
     """Find the files, or copy standard input to a file that can be read more than once.
 
-    ``found`` are the files, if the caller has looked for them; ``file`` is what to call them then.
+    ``found`` are the files, if the caller has already found them; ``file`` is then their name in
+    messages.
     """
     if file == STANDARD_INPUT:
         return _standard_input(given, scratch)
@@ -232,7 +233,7 @@ def resolve(
     if not paths:
         raise InputError(no_match(file))
     if not paths[0].exists():
-        raise InputError(f"{file}: no such file.")
+        raise InputError(f"{file}: file not found.")
     formats = {given or format_of(path) for path in paths}
     if None in formats:
         raise UsageError(
@@ -240,10 +241,12 @@ def resolve(
             "pass --format csv, parquet, arrow, jsonl or xlsx."
         )
     if len(formats) > 1:
-        raise InputError(f"{file!r} matches files of several formats; narrow it down.")
+        raise InputError(f"{file!r} matches files of several formats; use a narrower pattern.")
     for path in paths:
         if not path.is_file():
-            raise InputError(f"{path} is a device or a pipe among other files; name a file.")
+            raise InputError(
+                f"{path} is a device or a pipe among other files; pass a regular file."
+            )
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty (0 bytes).")
     kind = next(iter(formats))
@@ -253,13 +256,13 @@ def resolve(
 
 
 def no_match(file: str) -> str:
-    """What to say of a folder or a glob without files."""
+    """Return the message for a folder or a glob without files."""
     if not Path(file).is_dir():
         return f"no file matches {file!r}."
     known = ", ".join(SUFFIXES)
     return (
-        f"the folder {file} holds no file of a known format ({known}); "
-        f"name other files by a glob such as '{file}/*' with --format."
+        f"the folder {file} has no file of a known format ({known}); select other files with a "
+        f"glob such as '{file}/*' with --format."
     )
 
 
@@ -278,7 +281,7 @@ def _with_text_name(path: Path, scratch: Path) -> Path:
 def refuse_idle_pipe(file: str) -> None:
     """Refuse a named pipe, which waits for a writer; pipes of a shell have one."""
     if _is_pipe(Path(file)) and not file.startswith(("/dev/", "/proc/")):
-        raise InputError(f"{file} is a named pipe; name a file.")
+        raise InputError(f"{file} is a named pipe; pass a regular file.")
 
 
 def _is_pipe(path: Path) -> bool:
@@ -291,8 +294,8 @@ def _is_pipe(path: Path) -> bool:
 def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
     """Copy what comes through a named pipe, ``/dev/stdin`` or ``<(command)``.
 
-    The pipe is opened without waiting. Until a writer has opened it, too, it seems to be at its
-    end; one that does not come within a moment is not waited for.
+    The pipe is opened without blocking. Until a writer has opened it, it appears to be at its end;
+    the wait for a writer is short.
     """
     kind = given or format_of(path)
     if kind is None:
@@ -316,7 +319,7 @@ def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
     finally:
         os.close(source)
     if copy.stat().st_size == 0:
-        raise InputError(f"{path} is a pipe to which no program writes; name a file.")
+        raise InputError(f"{path} is a pipe that no program writes to; pass a regular file.")
     return InputFiles(as_unicode(str(path)), (copy,), kind)
 
 
@@ -324,7 +327,7 @@ def _standard_input(given: Format | None, scratch: Path) -> InputFiles:
     if given is None:
         raise UsageError("with '-' for standard input, pass --format csv, parquet, arrow or jsonl.")
     if sys.stdin.isatty():
-        raise UsageError("standard input is a terminal; pipe a file into it.")
+        raise UsageError("standard input is a terminal; pipe a file into it, or pass a file name.")
     copy = scratch / f"stdin.{given}"
     with copy.open("wb") as target:
         shutil.copyfileobj(sys.stdin.buffer, target, 1 << 20)
@@ -335,16 +338,17 @@ def _standard_input(given: Format | None, scratch: Path) -> InputFiles:
 
 @contextmanager
 def uncompressed(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed if its name says so; what goes wrong becomes a sentence."""
+    """Read the bytes of a file, decompressed by its extension; errors become one sentence."""
     open_bytes: Any = gzip.open if path.suffix.lower() in COMPRESSED else open
     try:
         with open_bytes(path, "rb") as stream:
             yield stream
     except EOFError:
         raise InputError(
-            f"{path.name} is cut off: its compressed data has no end. Copy or load it again."
+            f"{path.name} is truncated: its compressed data is incomplete. Copy or download it "
+            "again."
         ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{path.name} is not a sound .gz file: {error}.") from None
+        raise InputError(f"{path.name} is not a valid .gz file: {error}.") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from None

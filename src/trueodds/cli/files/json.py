@@ -33,8 +33,8 @@ def check_keys(path: Path) -> None:
         other = folded.setdefault(key.casefold(), key)
         if other != key:
             raise InputError(
-                f"{path.name}: the keys {shown(other)} and {shown(key)} differ in case alone, "
-                "which DuckDB cannot tell apart; rename one."
+                f"{path.name}: the keys {shown(other)} and {shown(key)} differ only in case; "
+                "DuckDB cannot distinguish them. Rename one."
             )
 
 

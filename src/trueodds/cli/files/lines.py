@@ -49,7 +49,7 @@ class Lines:
 
 
 def check_whole(files: InputFiles) -> None:
-    """Read compressed files to their end: the engine may take what is left of them for all."""
+    """Read compressed files to their end, because the engine may accept truncated ones."""
     for path in files.paths:
         with uncompressed(path) as stream:
             while stream.read(BLOCK):
@@ -59,7 +59,7 @@ def check_whole(files: InputFiles) -> None:
 def even_lines(
     files: InputFiles, header: Sequence[str], delimiter: str, scratch: Path
 ) -> tuple[InputFiles, list[Lines]]:
-    """The same CSV files, or copies of them that the engine can read, and what they are like."""
+    """Return the CSV files, or copies that the engine can read, and their properties."""
     broken = any("\n" in name or "\r" in name for name in header)
     paths, found = [], []
     for number, path in enumerate(files.paths):
@@ -82,7 +82,7 @@ def place_of_copy(path: Path, folder: Path) -> Path:
 
 
 class _Scan:
-    """One pass over a CSV file, so that a cut, a long line or an open quote is noticed.
+    """One pass over a CSV file that detects truncation, long lines and open quotes.
 
     A quote opens where a field begins, and again right after one that closed: then it was doubled.
     Elsewhere it is a character like any other.
@@ -101,7 +101,7 @@ class _Scan:
         """Where the current record begins; it has several lines if they break inside quotes."""
         self._inside = False
         self._opened = 0
-        """Where the last quote stands that opened a value."""
+        """Position of the last quote that opened a value."""
         self._broken = False
         """Whether a line broke between that quote and the current block."""
         self._in_header = True
@@ -181,8 +181,8 @@ class _Scan:
     def _check_length(self, end: int) -> None:
         if end - self._record > LONGEST_LINE:
             raise InputError(
-                f"{self._path.name}: line {self._line(self._record):,} is malformed: it is "
-                f"longer than {LONGEST_LINE:,} bytes. Shorten or remove it."
+                f"{self._path.name}: line {self._line(self._record):,} is longer than "
+                f"{LONGEST_LINE:,} bytes. Shorten or remove it."
             )
 
     def _quotes(
@@ -238,8 +238,8 @@ class _Scan:
 
     def _swallowed(self, end: str) -> InputError:
         return InputError(
-            f"{self._path.name}: a quote opens in line {self._line(self._opened):,} and would "
-            f"swallow all lines up to {end}. Close or remove it."
+            f"{self._path.name}: a quote opens in line {self._line(self._opened):,} and is not "
+            f"closed before {end}. Close or remove it."
         )
 
     def _line(self, offset: int) -> int:

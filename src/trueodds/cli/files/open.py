@@ -1,4 +1,4 @@
-"""Files as relations of an embedded DuckDB, in bounded memory."""
+"""Files as DuckDB relations, in bounded memory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ = [
 
 
 MEMORY = "1GB"
-"""What DuckDB may use; what does not fit goes to a temporary folder."""
+"""Default memory limit; DuckDB moves larger data to a temporary folder."""
 FILE = "trueodds file"
 """The column that ``open_source`` adds on request."""
 ENGINE_SHARE = 0.8
@@ -74,24 +74,24 @@ Partitions = dict[str, list[str | None]]
 
 @dataclass(frozen=True)
 class Reading:
-    """Format, memory, and what is said of the text of CSV files and workbooks."""
+    """Format, memory limit, and options for the text of CSV files and workbooks."""
 
     format: Format | None = None
     memory: str = MEMORY
     skip_malformed: bool = False
-    """Leave out lines of text files that do not have the columns of the header."""
+    """Skip lines of text files that do not have the columns of the header."""
     decimal: Literal[".", ","] = "."
     na: tuple[str, ...] = ()
-    """Texts that stand for a missing value, in addition to the empty one."""
+    """Texts that mean a missing value, in addition to the empty one."""
     encoding: str = UTF_8
     sheet: str | None = None
     header_row: int | None = None
     """Row of the column names, counted from 1; by default the first that is not blank."""
     footer_rows: int = 0
-    """Rows at the end to leave out, such as totals."""
+    """Number of rows to skip at the end, such as totals."""
 
     def check(self, files: InputFiles) -> None:
-        """Refuse options that mean nothing for files of this format."""
+        """Raise for options that do not apply to files of this format."""
         given = {
             "--encoding": (self.encoding != UTF_8, ["csv"]),
             "--sheet": (self.sheet is not None, ["xlsx"]),
@@ -121,11 +121,11 @@ class DataSource:
     dialect: Dialect | None = None
     """How a CSV file is written."""
     sheet: Sheet | None = None
-    """Where the rows of a single workbook stand."""
+    """Position of the rows of a single workbook."""
     totals: int = 0
-    """Rows at the end that seem to sum up the others, and are counted as rows."""
+    """Number of rows at the end that look like totals, but are read as data."""
     verbatim: dict[str, str] = field(default_factory=dict)
-    """Columns with the unchanged text of others, if they were asked for."""
+    """Columns with the unchanged text of others, if requested."""
 
     @property
     def name(self) -> str:
@@ -133,7 +133,7 @@ class DataSource:
         return self.files.shown
 
     def malformed_lines(self) -> int:
-        """How many lines the last reading of a CSV file left out, if it was to leave any out."""
+        """Return how many lines the last read of a CSV file skipped."""
         if self.files.format != "csv":
             return 0
         query = (
@@ -163,7 +163,7 @@ def open_source(
     file : str
         A name, a folder, a glob, or ``-``.
     reading : Reading
-        What the options say.
+        Options for reading.
     detect_types : bool, default=False
         Give CSV columns the types that all their values have; otherwise all are texts.
     verbatim : bool, default=False
@@ -319,7 +319,7 @@ def _advised(
     reading: Reading,
     columns: ColumnNames | None,
 ) -> Exception:
-    """The error, with the options that the file seems to need, if there are any."""
+    """Return the error, with the options that the file seems to need."""
     from trueodds.cli.rows.advice import advise
     from trueodds.cli.rows.columns import UnknownColumnError
 
@@ -507,7 +507,7 @@ def _common_header(files: InputFiles) -> tuple[list[str], str]:
         other, _ = csv_header(path)
         if other != header:
             raise InputError(
-                f"{path.name} has other columns than {files.paths[0].name}: "
+                f"{path.name} has different columns from {files.paths[0].name}: "
                 f"{', '.join(map(shown, other[:20]))} instead of "
                 f"{', '.join(map(shown, header[:20]))}."
             )
@@ -517,7 +517,7 @@ def _common_header(files: InputFiles) -> tuple[list[str], str]:
 def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:
     """A relation's rows in order, as Arrow record batches, a few at a time.
 
-    Of many columns, fewer rows: the engine reserves room for all values of a batch.
+    Batches of many columns have fewer rows, because the engine reserves room for all values.
     """
     rows = max(1, min(rows, CELLS_AT_ONCE // len(relation.columns)))
     if hasattr(relation, "to_arrow_reader"):

@@ -1,4 +1,4 @@
-"""No command replaces a file that it reads, whatever the options: checked before any work."""
+"""No command replaces a file that it reads; this is checked before any work."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _refuse_input(output: str, data: list[str], maps: list[str]) -> None:
     for name, file in _inputs(data, maps):
         if _identity(file) == target:
             raise UsageError(
-                f"the output {output} and {name} are the same file, which would be lost; "
-                "name another with -o."
+                f"the output {output} and {name} are the same file, which would be lost; choose "
+                "another output with -o."
             )
 
 

@@ -1,4 +1,4 @@
-"""Text that goes into SQL: names and values of strangers, quoted."""
+"""Names and values quoted for SQL."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def output_format(output: str, given: Format | None) -> Format:
             "pass --output-format csv, parquet, arrow, jsonl or xlsx."
         )
     if _is_compressed(output) and kind not in ("csv", "jsonl"):
-        raise UsageError(f"{kind} files are compressed inside: write {output!r} without .gz.")
+        raise UsageError(f"{kind} files are already compressed; write {output!r} without .gz.")
     return kind
 
 
@@ -46,9 +46,10 @@ def _is_compressed(output: str) -> bool:
 
 
 def check_target(output: str, *, force: bool = True) -> None:
-    """Refuse an output that cannot be written, before any work is done for it.
+    """Raise for an output that cannot be written, before any work is done.
 
-    Without ``force`` also one that exists; devices and pipes are not replaced by writing to them.
+    Without ``force``, an existing output raises, too; devices and pipes are not replaced by
+    writing to them.
     """
     path = Path(output)
     if output == STANDARD_OUTPUT:
@@ -58,18 +59,18 @@ def check_target(output: str, *, force: bool = True) -> None:
     if path.is_dir():
         raise InputError(f"cannot write {output}: it is a folder.")
     if not path.parent.is_dir():
-        raise InputError(f"cannot write {output}: there is no folder {path.parent}.")
+        raise InputError(f"cannot write {output}: the folder {path.parent} does not exist.")
     folder = path.resolve().parent
     if not path.exists() and not os.access(folder, os.W_OK):
-        raise InputError(f"cannot write in the folder {folder}: permission denied.")
+        raise InputError(f"cannot write to the folder {folder}: permission denied.")
 
 
 @contextmanager
 def atomic_stream(output: str) -> Iterator[IO[bytes]]:
-    """A binary stream whose file appears whole, or not at all; ``-`` is standard output."""
+    """Open a binary stream whose file appears only when complete; ``-`` is standard output."""
     if output == STANDARD_OUTPUT:
         if isinstance(sys.stdout.buffer, io.RawIOBase):
-            # With PYTHONUNBUFFERED a write may take a part of the bytes and say nothing.
+            # With PYTHONUNBUFFERED a write may silently write only a part of the bytes.
             with open(sys.stdout.fileno(), "wb", closefd=False) as stream:
                 yield stream
         else:
@@ -99,18 +100,18 @@ def table_writer(
     dialect: Dialect,
     title: str,
 ) -> Iterator[Any]:
-    """Something that Arrow batches are written to with ``write_batch``.
+    """Return a writer of Arrow batches with the method ``write_batch``.
 
     Parameters
     ----------
     output : str
-        A file, which appears whole or not at all, or ``-``.
+        A file, which appears only when complete, or ``-``.
     kind : {"csv", "parquet", "arrow", "jsonl", "xlsx"}
     schema : Arrow schema
     connection : DuckDB connection
         Not the one that makes the batches.
     metadata : dict of str
-        Parquet and Arrow files keep it; the others have no place for it.
+        Metadata for Parquet and Arrow files; other formats ignore it.
     dialect : Dialect
         For CSV.
     title : str
@@ -172,7 +173,7 @@ class _TextWriter:
             self._write_text(dialect.delimiter.join(cells) + dialect.line_end)
 
     def finish(self) -> None:
-        """Write what stands below the rows."""
+        """Write the text below the rows."""
         if self._kind == "csv":
             self._write_text(_as_text(self._dialect.below))
 
@@ -208,7 +209,7 @@ class _TextWriter:
             self._stream.write(self._encoder.encode(text))
         except UnicodeEncodeError as error:
             raise InputError(
-                f"{shown(text[error.start : error.end])} cannot be written in "
+                f"{shown(text[error.start : error.end])} cannot be encoded in "
                 f"{self._dialect.encoding}; pass --plain for UTF-8."
             ) from None
 

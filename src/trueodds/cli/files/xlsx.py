@@ -1,7 +1,7 @@
 """Excel workbooks: checked before they are read, read as CSV, and written back with new columns.
 
-A workbook is an archive of XML parts. calamine reads a sheet into memory as a dense table, so the
-size of that table, the references of cells and the length of texts are looked at first, in pieces.
+A workbook is an archive of XML parts. calamine reads a sheet into memory as a dense table. So the
+size of that table, the references of cells and the length of texts are checked first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from trueodds.exceptions import InputError
 __all__ = ["Sheet", "add_columns", "as_csv", "header_in_sheets", "new_workbook"]
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = 1_048_576, 16_384, 32_767
-"""Of a sheet and of a cell, in Excel."""
+"""Limits of a sheet and of a cell in Excel."""
 DENSE_CELL = 40
 """Bytes that calamine needs for each cell between the corners of a sheet."""
 BLOCK = 1 << 16
@@ -51,7 +51,7 @@ Attributes = dict[str, str]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Where the rows stand that were read, so that results can be written next to them."""
+    """Position of the rows that were read, so that results can be written next to them."""
 
     path: Path
     part: str
@@ -153,7 +153,7 @@ def _rows(path: Path, memory: int, name: str | None, header_row: int = 1) -> _Ro
         if name is None and len(sheets) > 1:
             note(
                 f"{path.name}: the first of {len(sheets)} sheets is read, "
-                f"{shown(next(iter(sheets)))}; --sheet names another."
+                f"{shown(next(iter(sheets)))}; pass --sheet to read another."
             )
         chosen = next(iter(sheets)) if name is None else name
         last_column = _check(book, path, chosen, sheets[chosen], memory, header_row)
@@ -166,7 +166,7 @@ def _rows(path: Path, memory: int, name: str | None, header_row: int = 1) -> _Ro
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # of Rust: no Exception, and not exported
             raise
-        raise InputError(f"{path.name} cannot be read as a workbook: it is damaged.") from None
+        raise InputError(f"{path.name} is damaged and cannot be read as a workbook.") from None
 
 
 def _text(value: Any) -> str:
@@ -187,7 +187,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(path) as book:
             entries = book.infolist()
             if len({entry.filename for entry in entries}) < len(entries):
-                raise InputError(f"{path.name} is damaged: it has two parts of the same name.")
+                raise InputError(f"{path.name} is damaged: two parts have the same name.")
             for entry in entries:
                 if entry.flag_bits & 1 or entry.compress_type not in (0, zipfile.ZIP_DEFLATED):
                     raise InputError(
@@ -205,7 +205,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         reason = str(error).rstrip(".")
         with path.open("rb") as stream:
             if stream.read(len(OLD_FILE)) == OLD_FILE:
-                reason = "it has a password or is an .xls file; save it as .xlsx without one"
+                reason = "it has a password or is an .xls file; save it as .xlsx without a password"
         raise InputError(f"{path.name} cannot be read as a workbook: {reason}.") from None
 
 
@@ -263,8 +263,8 @@ def _check(
         raise InputError(
             f"{path.name}: the sheet {shown(name)} reaches to {_reference(last_row, last_column)}; "
             f"its {dense:,} cells, {filled:,} of them filled, need about "
-            f"{dense * DENSE_CELL / 1e9:,.1f} GB, more than --memory. Delete what stands apart "
-            "from the rows, or save the sheet as CSV."
+            f"{dense * DENSE_CELL / 1e9:,.1f} GB, more than --memory. Delete cells far from the "
+            "rows, or save the sheet as CSV."
         )
     return last_below
 
@@ -307,8 +307,8 @@ class _Cells:
 
     def _wrong(self, reference: str) -> InputError:
         return InputError(
-            f"{self._path.name} cannot be read as a workbook: {shown(reference)} is no place in a "
-            "sheet."
+            f"{self._path.name} cannot be read as a workbook: {shown(reference)} is not a cell "
+            "reference."
         )
 
 
@@ -337,8 +337,8 @@ def _scan(
 ) -> None:
     """Call ``start`` for each element of a part, which is read in pieces.
 
-    ``fed`` gets each piece before it is parsed. No document type is accepted: with entities, a
-    short text can stand for a very long one.
+    ``fed`` gets each piece before it is parsed. Document types are refused: with entities, a short
+    text can expand to a very long one.
     """
     parser = parser or expat.ParserCreate()
     idle = 0
@@ -375,7 +375,7 @@ def _scan(
         ) from None
     except expat.ExpatError as error:
         raise InputError(
-            f"{path.name} cannot be read as a workbook: {shown(part)} is no XML ({error})."
+            f"{path.name} cannot be read as a workbook: {shown(part)} is not valid XML ({error})."
         ) from None
 
 
@@ -391,7 +391,7 @@ def add_columns(
 ) -> None:
     """Copy a workbook, with new columns to the right of the rows that were read.
 
-    Everything else stays as it is, to the byte: other sheets, titles, totals, formulas and their
+    Everything else is unchanged, to the byte: other sheets, titles, totals, formulas and their
     last results. A new cell has the format of the score in its row.
 
     Parameters
@@ -425,7 +425,7 @@ def add_columns(
 class _Insertion:
     """The XML of a sheet, copied with new cells in some of its rows.
 
-    The text is kept by its position: what an event does not change is copied as it stands.
+    Text that no event changes is copied unchanged.
     """
 
     def __init__(
@@ -465,8 +465,8 @@ class _Insertion:
     def _declared(self, _version: str, encoding: str | None, _alone: int) -> None:
         if (encoding or "utf-8").lower() not in ("utf-8", "ascii", "us-ascii"):
             raise InputError(
-                f"{self._sheet.path.name}: the sheet is written in {encoding}, which cannot be "
-                "changed; save the workbook again, or write CSV."
+                f"{self._sheet.path.name}: the sheet's encoding {encoding} is not supported; save "
+                "the workbook again, or write CSV."
             )
 
     def _advance(self) -> None:
@@ -499,7 +499,7 @@ class _Insertion:
                 self._replace("")
 
     def _replace(self, text: str) -> None:
-        """Write a text instead of what stands between this event and the next."""
+        """Replace the text between this event and the next."""
         self._advance()
         self._output.write(text.encode())
         self._cutting = True
@@ -566,8 +566,8 @@ def new_workbook(stream: IO[bytes], title: str, names: Sequence[str]) -> Iterato
     openpyxl: Any = imports.require("openpyxl", "writing xlsx files", "trueodds[excel]")
     if len(names) > MOST_COLUMNS:
         raise InputError(
-            f"a sheet holds {MOST_COLUMNS:,} columns, and there are {len(names):,}; write CSV or "
-            "Parquet."
+            f"a sheet holds at most {MOST_COLUMNS:,} columns; there are {len(names):,}. Write CSV "
+            "or Parquet."
         )
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet(
@@ -594,7 +594,7 @@ class _NewSheet:
     def append(self, row: Sequence[Any]) -> None:
         self._rows += 1
         if self._rows > MOST_ROWS:
-            raise InputError(f"a sheet holds {MOST_ROWS:,} rows; write CSV or Parquet.")
+            raise InputError(f"a sheet holds at most {MOST_ROWS:,} rows; write CSV or Parquet.")
         self._sheet.append([self._value(value) for value in row])
 
     def _value(self, value: Any) -> Any:

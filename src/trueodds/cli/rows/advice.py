@@ -1,4 +1,4 @@
-"""Options that an unusable file seems to need: decimal commas, percentages, missing values."""
+"""Options that a file seems to need: decimal commas, percentages, missing values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trueodds.cli.rows.columns import ColumnNames
 __all__ = ["ReadingAdvice", "advise", "totals_found"]
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none", "-", "--", "?", ".", "#n/a", "k.a.")
-"""What people write where there is nothing."""
+"""Common texts for missing values."""
 FEWEST_SCORES = 10
 """Scores that are needed to infer their unit."""
 
@@ -28,7 +28,7 @@ class ReadingAdvice:
 
 
 def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
-    """Look at all scores and say which options would make probabilities of them."""
+    """Look at all scores and return the options that would make them probabilities."""
     options, reasons = [], []
     if source.totals:
         options += ["--footer-rows", str(source.totals)]
@@ -43,7 +43,7 @@ def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
     for word in missing:
         options += ["--na", word]
     if missing:
-        reasons.append(f"{', '.join(map(repr, missing))} stands where a number is missing")
+        reasons.append(f"{', '.join(map(repr, missing))} means a missing value")
     decimal = "," if comma else source.reading.decimal
     percent = _percent(source, columns, decimal, signs)
     if percent:
@@ -59,8 +59,8 @@ def advise(source: DataSource, columns: ColumnNames) -> ReadingAdvice:
 
 
 def totals_found(count: int) -> str:
-    """That rows at the end seem to be totals."""
-    last = "row seems to be a total" if count == 1 else f"{count} rows seem to be totals"
+    """Return the message that rows at the end look like totals."""
+    last = "row looks like a total" if count == 1 else f"{count} rows look like totals"
     return f"the last {last}"
 
 
@@ -94,7 +94,7 @@ def _texts(source: DataSource, columns: ColumnNames) -> tuple[str | None, list[s
 
 
 def _percent(source: DataSource, columns: ColumnNames, decimal: str, signs: bool) -> str:
-    """Why the scores seem to be percentages; empty if they do not."""
+    """Return the reason why the scores look like percentages; empty if they do not."""
     from trueodds.inputs import seem_percentages
 
     if columns.scale != "probability" or columns.unit == "percent":
@@ -114,7 +114,7 @@ def _percent(source: DataSource, columns: ColumnNames, decimal: str, signs: bool
         low, high = 100 * low, 100 * high
     elif not seem_percentages(low, high, sum(above) / max(counts)):
         return ""
-    return f"scores run from {low:.4g} to {high:.4g}, so they seem to be percentages"
+    return f"scores run from {low:.4g} to {high:.4g}, so they look like percentages"
 
 
 def _one(source: DataSource, *expressions: str) -> Any:

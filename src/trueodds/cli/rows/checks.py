@@ -21,8 +21,8 @@ LABELED_HINT = (
     "if these are log-odds, pass --scale logit; if they are raw decision values, pass --scale raw."
 )
 FITTED_HINT = (
-    "the map was fitted to probabilities: name another column, or fit a map with "
-    "--scale logit or --scale raw."
+    "the map was fitted to probabilities: pass another column, or fit a map with --scale logit or "
+    "--scale raw."
 )
 
 
@@ -90,7 +90,7 @@ class Checks:
         kind = self.source.kinds[name]
         is_text = kind in TEXT_TYPES
         if not is_numeric(kind) and not is_text:
-            raise InputError(f"column {shown(name)} must hold numbers; its type is {kind}.")
+            raise InputError(f"column {shown(name)} must contain numbers; its type is {kind}.")
         number = self._add(self.columns.number(self.source, name))
         text = self._add(as_text(name, kind))
         missing = text.is_null() if is_text else None

@@ -22,12 +22,12 @@ Unit = Literal["fraction", "percent"]
 
 
 class UnknownColumnError(InputError):
-    """A column that is asked for and is not there."""
+    """A requested column that does not exist."""
 
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """What the columns are called that a command uses, as the user gave them."""
+    """Names of the columns that a command uses, as the user gave them."""
 
     score: tuple[str, ...]
     label: str | None = None
@@ -35,23 +35,23 @@ class ColumnNames:
     groups: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
-    """Columns of labels that may be missing, of times and of groups, for whoever asked for them."""
+    """Requested columns of labels that may be missing, of times and of groups."""
     scale: InputScale = "probability"
     classes: tuple[str, ...] = ()
-    """What --class says the labels are, in the order of the score columns."""
+    """Labels passed as --class, in the order of the score columns."""
     sums_to_one: bool = True
     unit: Unit = "fraction"
     """Whether probabilities run to 1 or to 100."""
 
     def number(self, source: DataSource, name: str) -> str:
-        """SQL of a column as a number; of scores, on the scale that the library knows."""
+        """Return SQL of a column as a number; scores in percent become fractions."""
         percent = self.unit == "percent" and name in self.score
         return as_number(name, source.kinds[name], source.reading.decimal, percent=percent)
 
     def found_in(self, source: DataSource) -> ColumnNames:
         """The same with the score columns that a pattern or a range stands for.
 
-        Raises InputError for a column that is not there, and names those that were perhaps meant.
+        Raises InputError for a column that does not exist, with similar names.
         """
         found: dict[str, None] = {}
         for name in self.score:
@@ -89,14 +89,15 @@ class ColumnNames:
 
 
 def refuse_margins(scale: InputScale) -> None:
-    """Refuse margins where probabilities are measured."""
+    """Raise for raw decision values where probabilities are needed."""
     if scale == "raw":
         raise UsageError(
-            "margins are not probabilities, so their calibration cannot be measured; run "
+            "raw decision values are not probabilities, so their calibration cannot be measured; "
+            "run "
             "'trueodds fit --scale raw' first, or 'trueodds compare --scale raw'."
         )
 
 
 def _unknown(source: DataSource, name: str) -> str:
-    """That a column is not there, and which were perhaps meant."""
+    """Return the message for a missing column, with similar names."""
     return f"{source.name} has no column {shown(name)}; {suggestion(name, source.kinds)}"

@@ -127,7 +127,7 @@ def score_table(
     if weight is not None:
         mass = found["weight"]
         if not mass.any():
-            raise InputError(f"weight column {shown(weight)} is zero in all {n_rows} rows.")
+            raise InputError(f"weight column {shown(weight)} is zero in all {n_rows:,} rows.")
         if math.isinf(mass.sum()):
             raise InputError("the weights overflow when summed; rescale them, e.g. to mean 1.")
     return ScoreTable.from_codes(found["score"], found["label"] == 1, mass)

@@ -34,7 +34,7 @@ class Classes:
     counts: tuple[int, ...]
     """Good rows of each label."""
     has_rest: bool = False
-    """Whether the first label stands for several."""
+    """Whether the first label represents several."""
 
     def notes(self, table: ScoreTable | None, counts: Sequence[int] | None = None) -> list[str]:
         """What suggests that the other of two labels is the positive one.
@@ -74,7 +74,7 @@ def find_classes(
 
     name = columns.label
     if name is None:
-        raise UsageError("a label column is needed; pass --label.")
+        raise UsageError("pass the label column as --label.")
     text = as_text(name, source.kinds[name])
     keys, rows = _labels_of(source, good, name)
     labels = found = sorted(keys, key=str if any(isinstance(key, str) for key in keys) else float)
@@ -112,9 +112,9 @@ def code_known_classes(
     ----------
     source, name
     classes : sequence
-        Of the map, or 0, 1, … if it has no names for them (``named=False``).
+        Classes of the map, or 0, 1, … if it has no names for them (``named=False``).
     positive : str or None
-        The label of the file that stands for the map's positive class; all others are negative.
+        The label in the file that means the map's positive class; all others are negative.
     named : bool, default=True
     """
     kind = source.kinds[name]
@@ -163,7 +163,7 @@ def _labels_of(
     if len(found) > MOST_LABELS:
         raise InputError(
             f"column {shown(name)} has more than {MOST_LABELS:,} different values, such as "
-            f"{shown(found[0])} and {shown(found[1])}; labels must be classes."
+            f"{shown(found[0])} and {shown(found[1])}; labels must be a few classes."
         )
     if kind == "BOOLEAN":
         return {key == "true": [key] for key in found}, seen
@@ -195,15 +195,15 @@ def _positive(label: Label) -> list[str]:
 
 
 def _doubt(source: DataSource, good: Any, columns: ColumnNames, labels: list[Label]) -> UsageError:
-    """Ask which of two labels is positive; the command to try has the one of the high scores."""
+    """Return the error if the positive label is ambiguous; it suggests the one with high scores."""
     name = str(columns.label)
     text, score = as_text(name, source.kinds[name]), columns.number(source, columns.score[0])
     means = dict(good.aggregate(f"{text} AS label, avg({score}) AS mean", text).fetchall())
     high = max(labels, key=lambda label: means.get(str(label)) or 0.0)
     return UsageError(
-        f"column {shown(name)} has the labels {_shown(labels)}, and which of the two is positive "
-        "cannot be inferred; pass --positive with the label whose probabilities the scores are "
-        f"(they are higher where it is {shown(high)}).",
+        f"column {shown(name)} has the labels {_shown(labels)}, and the positive one cannot be "
+        f"inferred; pass as --positive the label whose probabilities the scores are (they are "
+        f"higher for {shown(high)}).",
         _positive(high),
     )
 
@@ -213,13 +213,13 @@ def _of_two(
 ) -> tuple[list[Label], dict[Label, list[str]]]:
     if len(labels) == 1:
         raise InputError(
-            f"column {shown(name)} holds one label only, {shown(labels[0])}; "
-            "two classes are needed."
+            f"column {shown(name)} has only one label, {shown(labels[0])}; calibration needs two "
+            "classes."
         )
     if positive is None:
         raise InputError(
             f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}), not two; pass "
-            "--positive LABEL to set one against the others, or one --score for each class."
+            "--positive LABEL to compare one with the rest, or one --score for each class."
         )
     chosen = find_label(labels, positive)
     if chosen is None:
@@ -233,8 +233,8 @@ def _of_two(
     alike = [label for label in others if _plain(label) == _plain(chosen)]
     if alike:
         raise InputError(
-            f"column {shown(name)} has {_shown([chosen, *alike])}, which differ in case or blanks "
-            "only; write them in one way, or they would be counted as different classes."
+            f"column {shown(name)} has {_shown([chosen, *alike])}, which differ only in case or "
+            "blanks. Write them in one way; otherwise they count as different classes."
         )
     rest = f"not {chosen}"
     merged = {rest: [key for label in others for key in keys[label]], chosen: keys[chosen]}
@@ -256,7 +256,7 @@ def _named_like(labels: list[Label], columns: tuple[str, ...]) -> list[Label] | 
 
 
 def _of_columns(labels: list[Label], columns: ColumnNames, name: str) -> list[Label]:
-    """One label for each score column: as --class says, else in sorted order."""
+    """Return one label for each score column: those of --class, else sorted labels."""
     count = len(columns.score)
     if not columns.classes:
         named = _named_like(labels, columns.score)
@@ -265,12 +265,12 @@ def _of_columns(labels: list[Label], columns: ColumnNames, name: str) -> list[La
         if len(labels) != count:
             raise InputError(
                 f"column {shown(name)} has {len(labels)} labels ({_shown(labels)}) but there are "
-                f"{count} score columns; name the class of each column with --class."
+                f"{count} score columns; pass the label of each column as --class."
             )
         return labels
     if len(columns.classes) != count:
         raise UsageError(
-            f"there must be one --class for each --score; got {len(columns.classes)} and {count}."
+            f"pass one --class for each --score; got {len(columns.classes)} and {count}."
         )
     if len(labels) == 1:
         raise InputError(f"column {shown(name)} holds one label only, {shown(labels[0])}.")

@@ -1,4 +1,4 @@
-"""From files to good rows: bad rows are counted, reported, and refused or left out."""
+"""Preparation of rows: invalid rows are counted, reported, and refused or skipped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OnBadRows = Literal["error", "skip", "blank"]
 MOST_COMPARED, MOST_COLUMNS = 1_000_000, 200
 """Rows and columns up to which repeated rows are counted."""
 KEY_SHARE = 0.99
-"""A column is a key if it has this share of as many values as there are distinct rows."""
+"""A column is a key if it has at least this share of as many values as there are rows."""
 MALFORMED = "malformed lines"
 
 
@@ -54,7 +54,7 @@ class Prepared:
     """Good rows with the names that commands use.
 
     ``relation`` has ``scores`` (``score``, or ``score_0``, ``score_1``, …), ``label`` as the code
-    of the class, ``weight``, ``group_0``, … and ``feature_0``, … , as far as they were asked for.
+    of the class, ``weight``, ``group_0``, … and ``feature_0``, … , if requested.
     """
 
     source: DataSource
@@ -153,7 +153,7 @@ def _probability(logit: str) -> str:
 def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) -> tuple[Any, Tally]:
     """The relation of good rows in the file's own columns, and the tally of the others.
 
-    With ``on_bad_rows="blank"`` the relation has all rows, and ``GOOD`` says which are good.
+    With ``on_bad_rows="blank"`` the relation has all rows, and ``GOOD`` marks the valid ones.
     """
     import narwhals as nw
 
@@ -177,7 +177,7 @@ def examine(source: DataSource, columns: ColumnNames, on_bad_rows: OnBadRows) ->
             raise AdvisedError(message, advice.options, advice.hint)
     if source.totals:
         note(
-            f"{source.name}: {totals_found(source.totals)}, read as data; to leave out totals, "
+            f"{source.name}: {totals_found(source.totals)}, but read as data; to skip totals, "
             f"pass --footer-rows {source.totals}."
         )
     skipped = {f"{one.rule.column} {one.rule.problem}": one.count for one in broken}
@@ -239,14 +239,11 @@ def _refusal(
 
     said = unusable(broken, rows, source.name, "in row")
     if advice.options:
-        skip = " To leave such rows out, pass --on-bad-rows skip." * ("blank" in advice.options)
+        skip = " To skip such rows, pass --on-bad-rows skip." * ("blank" in advice.options)
         return f"{said} {advice.hint}{skip}"
     if on_bad_rows == "error":
-        return f"{said}{hint_of(broken)} To leave them out, pass --on-bad-rows skip."
-    return (
-        f"{said}{hint_of(broken)} More than half of the rows would be left out, so the others "
-        "are not used."
-    )
+        return f"{said}{hint_of(broken)} To skip them, pass --on-bad-rows skip."
+    return f"{said}{hint_of(broken)} More than half of the rows are invalid, so the command stops."
 
 
 GOOD = "trueodds good row"

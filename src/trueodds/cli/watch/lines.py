@@ -35,8 +35,8 @@ LONGEST_WAIT = 1000
 class LineRun:
     """Lines of standard input into the calibrator of a run.
 
-    Answers are written before the state: a run that is killed has answered some lines that the
-    state does not know. Sent again (``--replayed``), they get the same answers.
+    Answers are written before the state: a run that is killed may have answered lines that are not
+    in the state. Sent again (``--replayed``), they get the same answers.
     """
 
     def __init__(self, run: StreamRun) -> None:

@@ -27,7 +27,8 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
         list[str],
         typer.Argument(
             metavar="FILES",
-            help="CSV, Parquet, Arrow, JSON lines or xlsx; folders or globs. Each row counts once.",
+            help="CSV, Parquet, Arrow, JSON lines or xlsx files, folders or globs. Each row "
+            "counts once.",
         ),
     ]
     time: Annotated[
@@ -36,7 +37,7 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
             "--time",
             "-t",
             metavar="COLUMN",
-            help="Column of times: rows are taken in this order, and late ones are named.",
+            help="Time column: rows are counted in this order, and late ones are reported.",
         ),
     ] = None
     time_format: Annotated[
@@ -44,7 +45,7 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
         data_option(
             "--time-format",
             metavar="FORMAT",
-            help="Form of the times, such as %d.%m.%Y; by default ISO (2026-10-01) or numbers.",
+            help="Format of the times, such as %d.%m.%Y. Default: ISO (2026-10-01) or numbers.",
         ),
     ] = None
     until: Annotated[
@@ -52,23 +53,24 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
         rows_option(
             "--until",
             metavar="TIME",
-            help="Leave rows after this time for later, because their labels may not be in yet.",
+            help="Do not count rows after this time yet, because their labels may still be "
+            "missing.",
         ),
     ] = None
     period: Annotated[
         Literal["hour", "day", "week", "month", "quarter", "year"] | None,
         result_option(
-            "--period", help="What one line stands for; by default a day, or a file without --time."
+            "--period", help="Period of one output line. Default: a day; without --time, a file."
         ),
     ] = None
 
     @property
     def kept_apart(self) -> str | None:
-        """The column that tells rows with the same time and scores apart."""
+        """The column that distinguishes rows with the same time and scores."""
         raise NotImplementedError
 
     def columns(self, fitted: Any) -> ColumnNames:
-        """The columns that are asked for: scores as the map takes them, and all others."""
+        """Return the requested columns, with scores on the map's scale."""
         named = (self.label, self.time, self.kept_apart)
         return ColumnNames(
             tuple(self.score),
@@ -87,7 +89,7 @@ class WatchedRowOptions(DeliveryOptions):
     group: Annotated[
         str | None,
         data_option(
-            "--group", "-g", metavar="COLUMN", help="Column of groups that are watched one by one."
+            "--group", "-g", metavar="COLUMN", help="Column of groups to monitor separately."
         ),
     ] = None
 

@@ -84,7 +84,9 @@ def time_rule(
         _refuse_long(source, name)
     if time_format is not None:
         if not (kind in TEXT_TYPES or is_numeric(kind)):
-            raise UsageError(f"--time-format is for texts; column {shown(name)} is {kind}.")
+            raise UsageError(
+                f"--time-format applies to text columns; column {shown(name)} is {kind}."
+            )
         key = _parsed(as_text(name, kind), time_format)
         _check_times(source, name, key, f"is not of the form {time_format}")
     elif kind in TEXT_TYPES:
@@ -96,10 +98,10 @@ def time_rule(
     elif kind.startswith(("DATE", "TIMESTAMP")):
         key = f"CAST({column} AS TIMESTAMP)"
     else:
-        raise InputError(f"column {shown(name)} must hold times; its type is {kind}.")
+        raise InputError(f"column {shown(name)} must contain times; its type is {kind}.")
     if found == "number":
         if period is not None:
-            raise UsageError(f"--period needs dates; column {shown(name)} holds numbers.")
+            raise UsageError(f"--period needs dates; column {shown(name)} contains numbers.")
         text = f"trim(CAST({column} AS VARCHAR))"
         return TimeRule(found, key, text, text)
     step = period or "day"
@@ -143,12 +145,12 @@ def _kind_of_texts(source: DataSource, name: str) -> tuple[str, str]:
     example = source.relation.filter(f"({date}) IS NULL AND {text} IS NOT NULL").project(text)
     found = shown(example.limit(1).fetchall()[0][0], 40)
     said = (
-        f"{source.name}: column {shown(name)} holds times such as {found}, which are not in ISO "
-        "form (2026-10-01)."
+        f"{source.name}: column {shown(name)} contains times such as {found}, which are not in "
+        "ISO format (2026-10-01)."
     )
     fitting = _fitting_formats(source, text)
     if not fitting:
-        raise InputError(f"{said} Pass --time-format with their form, such as %d.%m.%Y.")
+        raise InputError(f"{said} Pass their format as --time-format, such as %d.%m.%Y.")
     if len(fitting) > 1:
         both = " and ".join(fitting[:2])
         raise InputError(f"{said} Both {both} fit them; pass the right one as --time-format.")
@@ -297,7 +299,7 @@ class WatchedRows:
             yield self._piece(batch)
 
     def pieces(self, take: npt.NDArray[np.bool_]) -> Iterator[Piece]:
-        """In the order of time (without times, of positions), by period, as far as ``take`` says.
+        """Yield the rows that ``take`` selects, by period, in order of time (or of positions).
 
         Rows of one time are shuffled, always in the same way: a file that is sorted by its labels
         must not look like a change in the middle of the day.
@@ -376,7 +378,7 @@ def watched_rows(
     label : str
         SQL for the code of a label.
     classes : tuple
-        Of the map.
+        Classes of the map.
     time : TimeRule or None
     group : str or None
         A column.
@@ -424,11 +426,11 @@ def watched_rows(
     if unknown and on_bad_rows == "error":
         known = ", ".join(map(shown, classes[:10]))
         raise InputError(
-            f"{source.name}: {unknown:,} labels are none of the map's classes ({known}); "
-            "pass --positive LABEL, or --on-bad-rows skip to leave them out."
+            f"{source.name}: {unknown:,} labels are not among the map's classes ({known}); pass "
+            "--positive LABEL, or --on-bad-rows skip to skip them."
         )
     if unknown:
-        skipped["label is none of the map's classes"] = unknown
+        skipped["label is not one of the map's classes"] = unknown
         rows = rows.filter("label IS NULL OR label >= 0")
     return WatchedRows(rows, len(columns.score), n_positions, skipped, starts)
 

@@ -69,7 +69,7 @@ SETTLED = 2_000_000_000
 """Nanoseconds after which a file cannot have changed without a new time of change."""
 CHUNK = 1 << 20
 ROW_BYTES = 40
-"""Memory for what tells a row from others, at its peak; see :class:`RowArrays`."""
+"""Peak memory per row of what identifies it; see :class:`RowArrays`."""
 BLOCK = 1 << 20
 """Rows that are hashed at once."""
 MOST_REFITTED = 1_000_000
@@ -86,7 +86,9 @@ def find_files(files: list[str]) -> list[Path]:
         for path in found:
             if not path.is_file():
                 exists = path.exists()
-                raise InputError(f"{path}{' is no regular file' if exists else ': no such file'}.")
+                raise InputError(
+                    f"{path}{' is not a regular file' if exists else ': file not found'}."
+                )
             paths[path] = None
     return list(paths)
 
@@ -95,12 +97,14 @@ def find_files(files: list[str]) -> list[Path]:
 def locked(state: str) -> Iterator[None]:
     """Two runs on one state take turns."""
     if Path(state).exists() and not Path(state).is_file():
-        raise InputError(f"{state} is no regular file, so it can hold no state; name another.")
+        raise InputError(
+            f"{state} is not a regular file, so it cannot be a state file; choose another."
+        )
     with exclusive(state, PATIENCE) as free:
         if not free:
             raise InputError(
-                f"another run has been using {state} for more than {PATIENCE:g} seconds; "
-                "nothing was counted. Run again when it has ended."
+                f"another run has been using {state} for more than {PATIENCE:g} seconds; nothing "
+                "was counted. Try again later."
             )
         yield
 
@@ -119,7 +123,7 @@ def open_watch(
     watch = Watch.load(path)
     if watch.map != mark:
         raise InputError(
-            f"{path.name} watches another map; begin a new state file for this one (--state)."
+            f"{path.name} belongs to another map; start a new state file for this one (--state)."
         )
     if watch.time != time:
         raise UsageError(f"{path.name} was begun with --time {watch.time}; got {time}.")
@@ -281,9 +285,7 @@ class WatchRun:
 
     def __post_init__(self) -> None:
         if self.fitted.features:
-            raise InputError(
-                "a tree needs features of each row; such maps cannot be monitored yet."
-            )
+            raise InputError("tree maps need features and cannot be monitored yet.")
         self.classes: tuple[Any, ...] = self.fitted.classes or ()
         self.columns = self.data.columns(self.fitted)
         self.folder = Path(self.state).absolute().parent
@@ -447,9 +449,7 @@ class WatchRun:
         self.classes = self.classes or tuple(range(n_classes))
         named = self.fitted.classes is not None
         if len(self.classes) != n_classes:
-            raise UsageError(
-                f"the map is for {len(self.classes)} classes; pass one --score for each."
-            )
+            raise UsageError(f"the map has {len(self.classes)} classes; pass one --score for each.")
         data, rule = self.data, None
         if data.time is not None:
             rule = time_rule(source, data.time, data.period, data.time_format)
@@ -636,7 +636,7 @@ class WatchRun:
 
         change = self.watch.monitor.change_point
         if change is None or change.time is None:
-            log("no alarm, so no new map was fitted (--refit).")
+            log("no alarm, so --refit fitted no new map.")
             return None
         once: dict[str, Delivery] = {}  # copies count once
         for path in paths:

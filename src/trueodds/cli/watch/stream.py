@@ -187,7 +187,7 @@ class StreamRun(WatchRun):
         write_text(text, str(self.map_out))
 
     def summary(self) -> dict[str, Any]:
-        """What the calibrator knows, as plain JSON values."""
+        """Return the calibrator's results as plain JSON values."""
         online = self.online
         return {
             "rows_learned": online.n_rows,
@@ -207,7 +207,7 @@ class StreamRun(WatchRun):
         return experts if hasattr(experts[0], "share") else experts[0]
 
     def words(self) -> list[str]:
-        """What the calibrator knows, as lines."""
+        """Return the calibrator's results as lines."""
         online = self.online
         waiting = f"; {online.n_pending:,} forecasts wait for a label" if online.n_pending else ""
         dropped = f", {online.n_dropped:,} were dropped" if online.n_dropped else ""
@@ -350,7 +350,7 @@ class StreamRun(WatchRun):
         return groups
 
     def learn(self, scores: Any, y: Any, labeled: Any, ids: Any, weight: Any) -> tuple[Any, Any]:
-        """Answer rows that wait, learn other labeled rows, and ask for the rest.
+        """Answer pending rows, learn other labeled rows, and predict the rest.
 
         Returns
         -------

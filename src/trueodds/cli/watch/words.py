@@ -1,4 +1,4 @@
-"""What ``trueodds monitor`` prints: a line a period, the result, a log, and Prometheus' metrics."""
+"""Output of ``trueodds monitor``: a line per period, the result, a log, and Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_LINES = 10
 
 
 def time_stamp() -> str:
-    """The time in UTC, as it stands in the log and in the state."""
+    """Return the time in UTC, as in the log and in the state."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -27,7 +27,7 @@ def log(text: str) -> None:
 
 
 def log_events(events: Sequence[dict[str, Any]]) -> None:
-    """What was unusual about the deliveries; of many of one kind, the first ten and their sum."""
+    """Log unusual deliveries; of many of one kind, the first ten and their total."""
     for kind in EVENTS:
         found = [event for event in events if event["kind"] == kind]
         for event in found[:MOST_LINES]:
@@ -35,7 +35,7 @@ def log_events(events: Sequence[dict[str, Any]]) -> None:
         rest = found[MOST_LINES:]
         if rest:
             rows = sum(event["rows"] for event in rest)
-            log(f"{kind}: {len(rest):,} more such deliveries, {rows:,} rows.")
+            log(f"{kind}: {len(rest):,} more such deliveries with {rows:,} rows.")
 
 
 def period_line(line: dict[str, Any], alpha: float) -> str:
@@ -52,13 +52,13 @@ def period_line(line: dict[str, Any], alpha: float) -> str:
 
 
 def say_result(watch: Watch) -> None:
-    """What the monitor knows after the last row."""
+    """Print the monitor's result after the last row."""
     monitor = watch.monitor
     rows = f"{monitor.n_rows:,} rows"
     if watch.acknowledged:
-        rows += f" since the alarm that was acknowledged at {watch.acknowledged[-1]['at']}"
+        rows += f" since the acknowledged alarm of {watch.acknowledged[-1]['at']}"
     if watch.n_waiting:
-        rows += f" ({watch.n_waiting:,} wait for a label)"
+        rows += f" ({watch.n_waiting:,} without a label)"
     change = monitor.change_point
     if change is None:
         say(f"No alarm after {rows}; largest e-value {e_value_text(monitor.peak_e_value)}.")
@@ -91,24 +91,28 @@ def metrics_text(watch: Watch, state: str) -> str:
     name = state.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     off = monitor.miscalibration()
     gauges: list[tuple[str, str, float]] = [
-        ("alarm", "1 if the forecasts are miscalibrated.", float(monitor.alarm)),
-        ("alarms_acknowledged", "Alarms that were acknowledged.", len(watch.acknowledged)),
-        ("e_value", "The e-value against calibration after the last row.", monitor.e_value),
-        ("peak_e_value", "The largest e-value so far.", monitor.peak_e_value),
-        ("e_value_threshold", "The e-value that raises an alarm.", 1.0 / monitor.alpha),
-        ("rows", "Rows counted so far.", watch.n_rows),
-        ("rows_unlabeled", "Rows that wait for a label.", watch.n_waiting),
-        ("rows_late", "Rows counted after rows of later periods so far.", totals["late"]),
-        ("rows_changed", "Rows that came again with another label so far.", totals["changed"]),
-        ("rows_withdrawn", "Counted rows that are no longer there.", totals["withdrawn"]),
+        ("alarm", "1 if there is an alarm.", float(monitor.alarm)),
+        ("alarms_acknowledged", "Number of acknowledged alarms.", len(watch.acknowledged)),
+        ("e_value", "E-value against calibration after the last row.", monitor.e_value),
+        ("peak_e_value", "Largest e-value so far.", monitor.peak_e_value),
+        ("e_value_threshold", "E-value that raises an alarm.", 1.0 / monitor.alpha),
+        ("rows", "Number of counted rows.", watch.n_rows),
+        ("rows_unlabeled", "Rows without a label.", watch.n_waiting),
+        ("rows_late", "Late rows: counted after rows of later periods.", totals["late"]),
+        ("rows_changed", "Rows redelivered with another label.", totals["changed"]),
+        ("rows_withdrawn", "Counted rows that are no longer in the files.", totals["withdrawn"]),
         (
             "rows_not_compared",
-            "Labeled rows not counted because the state could not compare them.",
+            "Labeled rows that were not counted because they could not be compared.",
             totals["unmatched"] + totals["expired"],
         ),
-        ("periods_missing", "Periods without rows now.", len(watch.missing)),
-        ("files_duplicate", "Files with the content of another one so far.", totals["duplicate"]),
-        ("last_run_timestamp_seconds", "When this was written.", float(round(time.time()))),
+        ("periods_missing", "Periods without rows.", len(watch.missing)),
+        ("files_duplicate", "Files with the same content as another file.", totals["duplicate"]),
+        (
+            "last_run_timestamp_seconds",
+            "Time when this file was written.",
+            float(round(time.time())),
+        ),
     ]
     if off is not None:
         words = "Observed over expected positives since the change, or since the first row"
