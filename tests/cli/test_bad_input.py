@@ -291,7 +291,7 @@ def test_a_folder_without_permission(data, tmp_path, files_left, command):
     }
     result = _unprivileged(command, *words[command])
     assert result.returncode == 1, result.stderr
-    assert f"cannot write in the folder {locked}: permission denied" in result.stderr
+    assert f"cannot write to the folder {locked}: permission denied" in result.stderr
     assert result.stderr.count("\n") == 1
     locked.chmod(0o700)
     assert files_left(locked) == []

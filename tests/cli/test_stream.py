@@ -165,7 +165,7 @@ def test_without_ids_rows_wait_for_their_labels(folder, run):
     words = ("stream", "map.json", "a.csv", *COLUMNS, "-o", "f.jsonl")
     first = run(*words)
     assert "20 rows learned, 20 forecasts made" in first.err
-    assert "(10 wait for a label)" in first.out
+    assert "(10 without a label)" in first.out
     write("a.csv", p, y)
     assert "10 rows learned, 10 forecasts made" in run(*words).err
     online = OnlineCalibrator(start=load("map.json"))
@@ -404,7 +404,7 @@ def test_an_answer_comes_before_the_next_line_is_sent(folder):
         (b'{"p": 0.5, "order": [1]}', "'order' (--id) must be a text or a whole number"),
         (b'{"y": 1}', "it has neither a score ('p') nor a label ('y') with an id"),
         (b'{"p": 0.5, "order": "%s"}' % (b"x" * 65), "at most 64 characters"),
-        (b'{"p": 0.5, "p": 0.6}', "duplicate key"),
+        (b'{"p": 0.5, "p": 0.6}', "duplicate key 'p'"),
         (b"\xff", "line 2 of standard input is not UTF-8 text"),
     ],
 )

@@ -141,7 +141,7 @@ def test_undefined_replicates_are_left_out_with_a_warning():
 
 def test_what_cannot_be_resampled_is_refused(sample):
     p, y = sample
-    with pytest.raises(InputError, match="metric of the whole sample is inf"):
+    with pytest.raises(InputError, match="the metric is inf on this sample"):
         confidence_interval(metrics.log_loss, [1, 0], [0.0, 0.5])
     with pytest.raises(InputError, match="at least 2 rows"):
         confidence_interval(metrics.brier_score, [1], [0.5])

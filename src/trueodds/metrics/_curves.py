@@ -311,7 +311,7 @@ def reliability_curve(
     random_state: Any = None,
     name: str | None = None,
 ) -> ReliabilityCurve:
-    """How often things happen that are given a certain probability.
+    """Compute the observed frequency as a function of the predicted probability.
 
     Parameters
     ----------

@@ -524,8 +524,9 @@ def _finite_estimate(statistic: Statistic, units: Units) -> float:
     estimate = float(statistic(units.weight))
     if not np.isfinite(estimate):
         raise InputError(
-            f"the metric of the whole sample is {estimate}; an interval needs a finite one. For "
-            "log-loss, keep probabilities off 0 and 1."
+            f"cannot compute an interval: the metric is {estimate} on this sample. For log_loss, "
+            "a probability of exactly 0 or 1 was wrong; clip first, e.g. np.clip(p, 1e-6, 1 - "
+            "1e-6)."
         )
     return estimate
 

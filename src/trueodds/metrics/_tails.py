@@ -61,9 +61,9 @@ def tail_calibration(
     sample_weight: Any = None,
     classes: Any = None,
 ) -> TailCalibration:
-    """Over-confidence in the lowest and the highest rows of the ranking.
+    """Measure overconfidence among the lowest and highest predictions of two classes.
 
-    Use it to see what log-loss fears: certainty at the ends that is not earned. Two classes only.
+    Log-loss depends on these rows most.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``trueodds stream``: calibrate scores while labels come in, from run to run or line by line."""
+"""``trueodds stream``: online calibration of files and JSON lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ MaxPending = Annotated[
         "--max-pending",
         metavar="N",
         min=1,
-        help="Rows that wait for a label (--id); with more, the oldest are dropped. \\[default: "
+        help="Maximum number of rows without a label (--id); with more, the oldest are dropped. "
+        "\\[default: "
         "1000]",
         rich_help_panel=STREAM,
     ),
@@ -66,7 +67,9 @@ Output = Annotated[
 MapOut = Annotated[
     str | None,
     o.result_option(
-        "--map-out", metavar="MAP.JSON", help="Write the map of this moment, replacing it."
+        "--map-out",
+        metavar="MAP.JSON",
+        help="Write the current map to this file at the end, replacing it.",
     ),
 ]
 MapEvery = Annotated[
@@ -92,13 +95,13 @@ def stream(
     map_every: MapEvery = None,
     as_json: o.Json = False,
 ) -> None:
-    """Calibrate scores while labels come in: forecast each row, then learn its label.
+    """Calibrate scores online: predict each row, then learn from its label.
 
-    The map is where it begins; it follows drift from there, with bounds for every sequence of
-    labels. A run reads the rows that are new and keeps what it learned in a state file. '-' reads
-    JSON lines from standard input and answers each with a line. With --id, rows without a label
-    are forecast at once, and their labels may come later. Forecasts and state agree even if a run
-    is killed. The command tests its own forecasts as 'trueodds monitor' does: exit code 4.
+    The calibrator starts with the map and follows drift, with bounds for every sequence of labels.
+    A run reads the new rows and updates the state file. '-' reads JSON lines from standard input
+    and answers each with a line. With --id, rows without a label are predicted at once, and their
+    labels may arrive later. Predictions and state agree even if a run is killed. The command
+    monitors its own predictions like 'trueodds monitor': after an alarm the exit code is 4.
 
     Examples
     --------
@@ -133,7 +136,7 @@ def stream(
                 map_every=map_every,
             )
             if acknowledge and not job.watch.acknowledge(run.at):
-                log("there is no alarm to acknowledge.")
+                log("--acknowledge: there is no alarm.")
             before = job.online.n_rows
             if from_lines:
                 LineRun(run).read(replayed=replayed)
