@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import logit
+import scipy
+from scipy.special import logit, softmax
 
 from support.grill_examples import distorted
+from trueodds import CharcoalGrillCalibrator
 from trueodds.calibrators._charcoal_grill import paper
 from trueodds.calibrators._charcoal_grill.fit import GrillRows, is_monotone
 from trueodds.calibrators._charcoal_grill.paper import (
@@ -15,6 +17,7 @@ from trueodds.calibrators._charcoal_grill.paper import (
     paper_penalty,
     paper_start,
 )
+from trueodds.exceptions import InputError
 from trueodds.numerics.charcoal_grill import Layout
 from trueodds.numerics.logistic_regression import fit_logistic
 
@@ -46,13 +49,6 @@ def test_the_derivatives_of_the_penalty_agree_with_finite_differences():
         assert (up - down) / (2 * h) == pytest.approx(by_temperature[i], rel=1e-6)
         up, down = (paper_penalty(temperatures, widths + s * step)[0] for s in (1, -1))
         assert (up - down) / (2 * h) == pytest.approx(by_width[i], rel=1e-6)
-
-
-def test_coals_start_on_an_even_grid_and_at_temperatures_close_to_one():
-    means, temperatures = paper_start(4)
-    np.testing.assert_allclose(means, [-6, -2, 2, 6])
-    assert 0 < np.abs(temperatures - 1).max() < 0.05
-    np.testing.assert_array_equal(paper_start(1)[0], [0])
 
 
 @pytest.mark.parametrize("layout", [Layout(3, True, True), Layout(2, False, False)])
@@ -185,3 +181,67 @@ def test_a_lambda_beyond_the_limit_leaves_one_coal():
     assert found.fell_back
     np.testing.assert_allclose(found.coals.calibrated(data.z), data.slope * data.z + data.bias)
     assert found.loss == data.loss(data.one_coal)
+
+
+def logits_of_a_network(n=600, k=3, seed=0):
+    """Logits whose sizes say how sure the model is, and labels that are less sure above 3."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, 2.5, (n, k)) + rng.normal(0, 2, (n, 1))
+    heat = np.where(logits.max(axis=1, keepdims=True) > 3, 3.0, 1.0)
+    p = softmax(logits / heat, axis=1)
+    return logits, (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+
+
+def paper_options(**more):
+    return {"n_components": 2, "bias": False, "solver": "paper", "scale": "logit", **more}
+
+
+def test_with_several_classes_the_papers_coals_lie_among_the_raw_logits():
+    # Equations 11 and 12: a constant that is added to a row moves it away from its coals.
+    logits, y = logits_of_a_network()
+    shifted = logits + np.random.default_rng(1).normal(0, 5, (len(y), 1))
+    paper, moved = (CharcoalGrillCalibrator(**paper_options()).fit(x, y) for x in (logits, shifted))
+    assert np.abs(paper.predict_proba(logits) - moved.predict_proba(shifted)).max() > 0.01
+    joint = [
+        CharcoalGrillCalibrator(**paper_options(solver="joint")).fit(x, y).predict_proba(x)
+        for x in (logits, shifted)
+    ]
+    np.testing.assert_allclose(joint[0], joint[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_papers_map_of_several_classes_is_its_equations(bias):
+    logits, y = logits_of_a_network()
+    grill = CharcoalGrillCalibrator(**paper_options(bias=bias, fit_width=True)).fit(logits, y).map_
+    expected = []
+    for row in logits:  # equations 11 and 12, row by row
+        closeness = np.exp(-((row - grill.means) ** 2).sum(axis=1) / (2 * grill.widths**2))
+        heat = (closeness * grill.temperatures).sum() / closeness.sum()
+        expected.append(softmax(row / heat + grill.bias))
+    np.testing.assert_allclose(grill(logits), expected, rtol=0, atol=1e-12)
+
+
+def test_the_papers_start_of_several_classes_decides_the_fit():
+    logits, y = logits_of_a_network()
+
+    def loss(seed):
+        fitted = CharcoalGrillCalibrator(**paper_options(random_state=seed)).fit(logits, y)
+        return -np.log(fitted.predict_proba(logits)[np.arange(len(y)), y]).mean()
+
+    losses = [loss(seed) for seed in range(5)]
+    assert loss(0) == losses[0] == loss(None)
+    assert np.ptp(losses) > 1e-4
+
+
+def test_a_seed_moves_the_start_of_two_classes_and_none_is_an_even_grid():
+    means, temperatures, widths = paper_start(3, None)
+    assert means.tolist() == [-6, 0, 6]
+    assert paper_start(1, None)[0].tolist() == [0]
+    assert widths.tolist() == [1, 1, 1]
+    assert 0 < np.abs(temperatures - 1).max() < 0.1
+    means, temperatures, widths = paper_start(1000, 7)
+    assert scipy.stats.kstest(means, scipy.stats.uniform(-6, 12).cdf).pvalue > 0.01
+    for parameter in (temperatures, widths):
+        assert 0.005 < np.std(parameter) < 0.02
+    with pytest.raises(InputError, match="random_state must be None or an integer"):
+        CharcoalGrillCalibrator(random_state=-1).fit([0.1, 0.9, 0.4], [0, 1, 1])

@@ -269,6 +269,14 @@ def _several(scale: str) -> list[CalibrationMap]:
         for widths in ([1.0, 1.0, 1.0], [1.0, 2.0, 0.7])
         for floor in (-700.0, -20.0)
     ]  # fmt: skip
+    if scale != "probability":
+        maps += [
+            CharcoalSoftmaxMap(
+                means=means, temperatures=[2.0, 1.0, 0.5], widths=widths, bias=[0.1, 0.0, -0.1],
+                axis="raw", scale=scale,
+            )
+            for widths in ([1.0, 1.0, 1.0], [1.0, 2.0, 0.7])
+        ]  # fmt: skip
     maps.append(
         CharcoalSoftmaxMap(
             means=means[:1], temperatures=[2.0], widths=[1.0], bias=[0.1, 0.0, -0.1], scale=scale

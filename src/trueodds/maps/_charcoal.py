@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from trueodds.export.expressions import (
     total,
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
-from trueodds.inputs import Floats, positive_column
+from trueodds.inputs import Floats, check_choice, positive_column
 from trueodds.kernels.maps import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap, CalibrationMap
 from trueodds.maps._formulas import (
@@ -36,7 +36,7 @@ from trueodds.maps._formulas import (
     probability_bounds,
     probability_log_odds,
 )
-from trueodds.numerics.charcoal_grill import ClassCoals, class_coal_weights, coal_weights
+from trueodds.numerics.charcoal_grill import coal_weights
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.magnitude import size_exponent
 from trueodds.numerics.softmax.logits import class_logits, log_softmax, softmax
@@ -56,6 +56,8 @@ FURTHEST = -(2.0**300)
 """Logarithms below this have no square; the coals see them here."""
 MOST_CLASS_WIDTHS = 1e60
 """The squares of distances in widths are float64."""
+RAW_REACH = 2.0**20
+"""In units of the largest mean or width."""
 LEAST_TEMPERATURE = 1e-306
 COLD = 2.0**-16
 """Over a temperature below this, what all classes share would swamp what they differ by."""
@@ -178,7 +180,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
 
     A coal counts with weight exp(−‖l − mean‖²/(2·width²)), and weights are divided by their sum
     (Benton, Calibration for anomaly detection, equation 12 with vectors as means). Logits and
-    decision values are first turned into logarithms of probabilities.
+    decision values are first turned into logarithms of probabilities, unless ``axis="raw"``.
 
     Parameters
     ----------
@@ -189,6 +191,9 @@ class CharcoalSoftmaxMap(CalibrationMap):
     floor : float, default=-700.0
         The logarithm that stands for a probability of exactly 0, counted from the largest of its
         row. What lies below is treated alike.
+    axis : {"log_probability", "raw"}, default="log_probability"
+        With ``"raw"`` l are the logits or decision values as they are given, as in the paper: T then
+        changes if a constant is added to all scores of a row. Probabilities have no such scores.
 
     Examples
     --------
@@ -208,6 +213,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
     widths: Floats
     bias: Floats
     floor: float = -700.0
+    axis: Literal["log_probability", "raw"] = "log_probability"
 
     family: ClassVar[str] = "charcoal_softmax"
     reduces_pairs: ClassVar[bool] = False
@@ -229,8 +235,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
             raise InputError("means, temperatures, widths and bias must be finite.")
         if not ((temperatures > 0).all() and (widths > 0).all()):
             raise InputError("temperatures and widths must be positive.")
-        largest = max(float(np.abs(means).max()), float(widths.max()), 1.0)
-        if largest / MOST_CLASS_WIDTHS > widths.min() or temperatures.min() < LEAST_TEMPERATURE:
+        if self._largest() / MOST_CLASS_WIDTHS > widths.min() or temperatures.min() < LEAST_TEMPERATURE:
             raise InputError(
                 f"no mean may be further off than {MOST_CLASS_WIDTHS:g} of any width, and no "
                 f"temperature below {LEAST_TEMPERATURE:g}."
@@ -238,53 +243,80 @@ class CharcoalSoftmaxMap(CalibrationMap):
         self._finite_number("floor")
         if self.floor > 0:
             raise InputError(f"floor must not be positive; got {self.floor}.")
+        check_choice(self.axis, ("log_probability", "raw"), "axis")
+        if self.axis == "raw" and self.scale == "probability":
+            raise InputError('axis="raw" needs scale="logit" or scale="raw".')
 
     def temperature(self, scores: Any) -> Floats:
         """T(l) of each row of class scores."""
-        return self._field(self._logs(self._validated(scores)))
+        return self._field(self._parts(self._validated(scores))[1])
 
-    def _logs(self, scores: Floats) -> Floats:
-        return log_softmax(self._relative(scores))
-
-    def _relative(self, scores: Floats) -> Floats:
-        """Logits less the largest of their row; next to 1e20 the floor would be lost."""
+    def _parts(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Logits less the largest of their row (next to 1e20 the floor would be lost), and l."""
         logits = class_logits(scores, self.scale)
+        top = logits.max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):  # margins at both ends of float64
-            logits -= logits.max(axis=1, keepdims=True)
-        return np.maximum(logits, self.floor, out=logits)
+            logits -= top
+        if self.axis == "raw":
+            reach = self._raw_reach()
+            return np.maximum(logits, self.floor), np.clip(scores, -reach, reach)
+        relative = np.maximum(logits, self.floor, out=logits)
+        return relative, log_softmax(relative)
+
+    def _raw_reach(self) -> float:
+        """Scores beyond it count as it: the shares of coals have long stopped changing."""
+        return RAW_REACH * self._largest()
+
+    def _largest(self) -> float:
+        return max(float(np.abs(self.means).max()), float(self.widths.max()), 1.0)
 
     def _field(self, logs: Floats) -> Floats:
-        exponent = self._exponent()
-        means, widths = np.ldexp(self.means, -exponent), np.ldexp(self.widths, -exponent)
-        logs = np.maximum(np.ldexp(logs, -exponent), FURTHEST)
-        coals = ClassCoals(means, self.temperatures, widths, self.bias)
-        squares = np.einsum("nk,nk->n", logs, logs)
-        return np.asarray(class_coal_weights(logs, squares, coals)[0] @ self.temperatures)
+        linear, square, fixed, exponent = self._powers()
+        logs = np.clip(np.ldexp(logs, -exponent), FURTHEST, -FURTHEST)
+        powers = np.stack([np.einsum("nk,k->n", logs, along) for along in linear], axis=1)
+        powers += np.einsum("nk,nk->n", logs, logs)[:, None] * square + fixed
+        powers -= powers.max(axis=1, keepdims=True)
+        np.exp(powers, out=powers)
+        return np.asarray(powers @ self.temperatures / powers.sum(axis=1))
 
-    def _exponent(self) -> int:
-        """The power of two by which distances are divided; 0 unless they are extreme."""
+    def _powers(self) -> tuple[Floats, Floats, Floats, int]:
+        """−‖l − μ‖²/(2σ²) less that of the first coal, as linear·l + square·‖l‖² + fixed.
+
+        The shares cannot see what all coals have in common, and large l would drown the rest in it:
+        squares vanish if all coals are as wide. l, means and widths are divided by a power of two,
+        0 unless they are extreme.
+        """
         exponent = max(size_exponent(self.means), size_exponent(self.widths))
-        return exponent if exponent > LARGEST_EXPONENT else 0
+        exponent = exponent if exponent > LARGEST_EXPONENT else 0
+        means, precision = np.ldexp(self.means, -exponent), 1 / np.ldexp(self.widths, -exponent) ** 2
+        linear = means * precision[:, None]
+        fixed = -0.5 * np.einsum("ck,ck->c", means, means) * precision
+        square = -0.5 * (precision - precision[0])
+        return linear - linear[0], square, fixed - fixed[0], exponent
 
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(scores.shape)
         rows = max(1, CHUNK_VALUES // self.n_classes)
         cold = self.temperatures.min() < COLD
         for begin in range(0, len(scores), rows):
-            relative = self._relative(scores[begin : begin + rows])
-            logs = log_softmax(relative)
-            eta = (relative if cold else logs) / self._field(logs)[:, None] + self.bias
+            relative, logs = self._parts(scores[begin : begin + rows])
+            numerator = relative if cold or self.axis == "raw" else logs
+            eta = numerator / self._field(logs)[:, None] + self.bias
             out[begin : begin + rows] = softmax(eta)
         return out
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
-        """Logarithms of probabilities over a temperature that is an average over coals.
+        """The l over a temperature that is an average over coals.
 
-        The logarithms are r − L, where L is the same for all classes of a row: the softmax cannot
-        see it, and where it is seen it is written once.
+        They are r − L, where L is the same for all classes of a row: the softmax cannot see it, and
+        where it is seen it is written once.
         """
         relative, whole = self._log_parts(scores)
-        temperature = self._field_expression(relative, whole)
+        if self.axis == "raw":
+            reach = self._raw_reach()
+            temperature = self._field_expression(tuple(clip(x, -reach, reach) for x in scores))
+        else:
+            temperature = self._field_expression(relative, whole)
         eta = tuple(r / temperature + b for r, b in zip(relative, self.bias.tolist(), strict=True))
         return tuple(Softmax(eta, index) for index in range(len(eta)))
 
@@ -303,31 +335,28 @@ class CharcoalSoftmaxMap(CalibrationMap):
         powers = [exp(maximum(r, LOWEST_POWER)) for r in relative]
         return relative, log(total(powers))
 
-    def _field_expression(self, relative: tuple[Expression, ...], whole: Expression) -> Expression:
+    def _field_expression(
+        self, relative: tuple[Expression, ...], whole: Expression | float = 0.0
+    ) -> Expression:
         if len(self.temperatures) == 1:
             return Constant(float(self.temperatures[0]))
-        # Exponents −‖l − μ‖²/(2σ²) less that of the first coal, which the shares cannot see; the
-        # squares of l vanish if all coals are as wide.
-        exponent = self._exponent()
-        means, widths = np.ldexp(self.means, -exponent), np.ldexp(self.widths, -exponent)
+        linear, square, fixed, exponent = self._powers()
         if exponent:
             unit = 0.5**exponent
             relative, whole = tuple(r * unit for r in relative), whole * unit
         if np.ldexp(self.floor, -exponent) < FURTHEST:  # as in _field; squares must not overflow
             relative = tuple(maximum(r, FURTHEST) for r in relative)
-        precision = 1 / widths**2
-        linear = means * precision[:, None]
-        linear = linear - linear[0]
-        square = -0.5 * (precision - precision[0])
-        fixed = -0.5 * np.einsum("ck,ck->c", means, means) * precision
-        # ‖r − L‖², with L written as seldom as can be.
-        squares = total([r * r for r in relative]) + whole * (
-            len(relative) * whole - 2 * total(relative)
-        )
-        parts = (*relative, whole, squares)
-        exponents = []
-        for coal in range(len(precision)):
-            weights = (*linear[coal].tolist(), -float(linear[coal].sum()), float(square[coal]))
-            exponents.append(Dot(weights, parts) + float(fixed[coal] - fixed[0]))
+        squares = total([r * r for r in relative])
+        parts: tuple[Expression, ...] = (*relative, squares)
+        weights = np.column_stack([linear, square])
+        if isinstance(whole, Expression):
+            # ‖r − L‖², with L written as seldom as can be.
+            squares += whole * (len(relative) * whole - 2 * total(relative))
+            parts = (*relative, squares, whole)
+            weights = np.column_stack([weights, -linear.sum(axis=1)])
+        exponents = [
+            Dot(tuple(row), parts) + float(shift)
+            for row, shift in zip(weights.tolist(), fixed, strict=True)
+        ]
         shares = tuple(Softmax(tuple(exponents), coal) for coal in range(len(exponents)))
         return Dot(tuple(self.temperatures.tolist()), shares)

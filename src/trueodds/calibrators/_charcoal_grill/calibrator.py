@@ -71,8 +71,13 @@ class CharcoalGrillCalibrator(Calibrator):
         T_c − ln T₀)² is added to the summed log-loss. With ``solver="paper"`` it is the paper's λ,
         which pulls towards 1.
     solver : {"joint", "paper"}, default="joint"
-        The paper's own optimization is kept for comparison. It is slower, depends on its random
-        start, and may do worse than one component.
+        The paper's own optimization is kept for comparison. It is slower, depends on its start, and
+        may do worse than one component. With more than two classes it measures distances between
+        the logits as they are given, as equation 12 does: adding a constant to all logits of a row
+        changes the fit. The joint solver measures them between logarithms of probabilities.
+    random_state : int, default=None
+        Seed of the start of ``solver="paper"``: means uniform in [−6, 6], temperatures and widths
+        close to 1. Without one, the means of two classes start on an even grid.
     scale : {"probability", "logit", "raw"}, default="probability"
         Scale of the scores. Decision values are first divided such that their standard deviation is
         that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale. With
@@ -120,6 +125,7 @@ class CharcoalGrillCalibrator(Calibrator):
     fit_width: bool = False
     regularization: float = 1e-2
     solver: Literal["joint", "paper"] = "joint"
+    random_state: int | None = None
 
     def _check_options(self) -> None:
         if not is_choice(self.n_components, "auto"):
@@ -130,6 +136,8 @@ class CharcoalGrillCalibrator(Calibrator):
         check_choice(self.solver, ("joint", "paper"), "solver")
         if self.solver == "paper" and self.n_components == "auto":
             raise InputError('n_components="auto" needs solver="joint".')
+        if self.random_state is not None:
+            check_integer(self.random_state, "random_state", 0, "None or ")
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
@@ -169,6 +177,7 @@ class CharcoalGrillCalibrator(Calibrator):
             fit_width=self.fit_width,
             lam=float(self.regularization),
             paper=self.solver == "paper",
+            seed=self.random_state,
             scale=self.scale,
         )
 
@@ -189,7 +198,9 @@ class CharcoalGrillCalibrator(Calibrator):
         else:
             n_coals = int(self.n_components)
         if self.solver == "paper":
-            fit = fit_paper(rows, n_coals, bias=bias, fit_width=fit_width, lam=lam)
+            fit = fit_paper(
+                rows, n_coals, bias=bias, fit_width=fit_width, lam=lam, seed=self.random_state
+            )
         else:
             path = fit_coal_path(rows, n_coals, bias=bias, fit_width=fit_width, lam=lam)
             fit = path[-1]

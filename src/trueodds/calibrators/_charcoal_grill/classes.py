@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from trueodds.calibrators._charcoal_grill.classes_fit import (
@@ -37,9 +39,13 @@ def fit_charcoal_softmax_map(
     fit_width: bool,
     lam: float,
     paper: bool,
+    seed: int | None,
     scale: InputScale,
 ) -> CharcoalSoftmaxMap:
     """Fit a map of several classes; ``n_coals=None`` chooses up to ``most_coals``.
+
+    Coals lie among logarithms of probabilities. The paper's lie among the logits as they are given
+    (equation 12), unless the scores are probabilities, which have no others.
 
     Very large decision values are scaled by a power of two, and the fit is scaled back. With very
     small ones the logarithms of probabilities are much the same for all rows: one coal is used.
@@ -75,7 +81,10 @@ def fit_charcoal_softmax_map(
         )
     own, other = _targets(counts, smoothing)
     np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
-    if exponent >= 0:
+    axis: Literal["log_probability", "raw"] = "log_probability"
+    if paper and scale != "probability":
+        axis, logs = "raw", scaled_logits(logits, exponent)
+    elif exponent >= 0:
         logs = scaled_logits(log_softmax(logits), exponent)
     else:
         logs = scaled_logits(logits - logits.max(axis=1, keepdims=True), exponent)
@@ -86,15 +95,16 @@ def fit_charcoal_softmax_map(
     if n_coals is None:
         n_coals = choose_class_coals(coal_rows, most_coals, heat, lam=lam, **options)
     if paper:
-        fit = fit_classes_paper(coal_rows, n_coals, lam=lam, **options)
+        fit = fit_classes_paper(coal_rows, n_coals, lam=lam, seed=seed, **options)
     else:
         fit = fit_class_path(coal_rows, n_coals, heat, lam=lam, **options)[-1]
     return CharcoalSoftmaxMap(
         means=np.ldexp(fit.coals.means, exponent),
         temperatures=np.ldexp(fit.coals.temperatures, exponent),
-        widths=np.ldexp(fit.coals.widths, max(exponent, 0)),
+        widths=np.ldexp(fit.coals.widths, exponent if axis == "raw" else max(exponent, 0)),
         bias=fit.coals.bias,
         floor=floor,
+        axis=axis,
         scale=scale,
     )
 

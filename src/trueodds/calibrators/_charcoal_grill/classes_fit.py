@@ -226,14 +226,20 @@ def choose_class_coals(
 
 
 def fit_classes_paper(
-    rows: CoalRows, n_coals: int, *, bias: bool, fit_width: bool, lam: float
+    rows: CoalRows,
+    n_coals: int,
+    *,
+    bias: bool,
+    fit_width: bool,
+    lam: float,
+    seed: int | None = None,
 ) -> ClassFit:
     """One bounded quasi-Newton step on each group in turn, with the paper's R and fixed λ.
 
-    Means start at random points of the cube [−6, 6]ᵏ, with a fixed seed.
+    Means start at random points of the cube [−6, 6]ᵏ; without a seed, at those of seed 0.
     """
     n, k = n_coals, rows.logs.shape[1]
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(0 if seed is None else seed)
     theta = np.concatenate(
         [
             rng.uniform(-6, 6, n * k),

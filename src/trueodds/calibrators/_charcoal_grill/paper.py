@@ -4,8 +4,8 @@ One bounded quasi-Newton step on each group of parameters in turn, until a full 
 by no more than 1e-8; then λ is multiplied by ten while the map decreases somewhere. The paper
 leaves open the following choices. The log-loss is summed, not averaged (the only reading that
 reaches its tables). Groups are means, temperatures, widths, bias. Means start on an even grid over
-[−6, 6] and stay within the data ±2. Temperatures start at 1 with a disturbance of 1%. There are at
-most 200 turns for each λ. The map is checked on [−6, 6] and on the range of the data.
+[−6, 6], or at random points of it with a seed, and stay within the data ±2. Temperatures start at 1
+with a disturbance of 1%; so do widths, with a seed. There are at most 200 turns for each λ. The map is checked on [−6, 6] and on the range of the data.
 """
 
 from __future__ import annotations
@@ -44,10 +44,15 @@ def paper_penalty(temperatures: Floats, widths: Floats) -> tuple[float, Floats, 
     return value, 2 * hot - 2 * cold / temperatures**2, -2 / widths**3
 
 
-def paper_start(n_coals: int) -> tuple[Floats, Floats]:
-    """Means on an even grid over [−6, 6], and temperatures close to 1."""
-    means = np.linspace(-6, 6, n_coals) if n_coals > 1 else np.zeros(1)
-    return means, 1 + 0.01 * np.random.default_rng(0).standard_normal(n_coals)
+def paper_start(n_coals: int, seed: int | None) -> tuple[Floats, Floats, Floats]:
+    """Means, temperatures and widths: "μ distributed uniformly in [−6, 6]" has two readings."""
+    if seed is None:
+        means = np.linspace(-6, 6, n_coals) if n_coals > 1 else np.zeros(1)
+        return means, 1 + 0.01 * np.random.default_rng(0).standard_normal(n_coals), np.ones(n_coals)
+    rng = np.random.default_rng(seed)
+    means = rng.uniform(-6, 6, n_coals)
+    temperatures, widths = 1 + 0.01 * rng.standard_normal((2, n_coals))
+    return means, temperatures, widths
 
 
 def minimize_in_turns(
@@ -95,6 +100,7 @@ def fit_paper(
     bias: bool,
     fit_width: bool,
     lam: float,
+    seed: int | None = None,
     max_turns: int = MAX_TURNS,
 ) -> CoalFit:
     """Fit a binary map as the paper does; falls back to the one-coal fit if λ grows beyond 1e9.
@@ -102,9 +108,9 @@ def fit_paper(
     The paper has no ``max_turns``: ``benchmarks/choices/charcoal_turns.py`` shows what it costs.
     """
     layout = Layout(n_coals, bias, fit_width)
-    means, temperatures = paper_start(n_coals)
+    means, temperatures, widths = paper_start(n_coals, seed)
     n = n_coals
-    theta = np.concatenate([means, temperatures, np.ones(n * fit_width), np.zeros(int(bias))])
+    theta = np.concatenate([means, temperatures, widths[: n * fit_width], np.zeros(int(bias))])
     reach = (float(rows.z.min()) - BEYOND_DATA, float(rows.z.max()) + BEYOND_DATA)
     bounds: list[tuple[float | None, float | None]] = [
         *[(min(reach[0], -6.0), max(reach[1], 6.0))] * n,
