@@ -15,7 +15,6 @@ from trueodds_studies import find_study, run_study
 from trueodds_studies._study import Results
 from trueodds_studies.papers.trees import learners
 from trueodds_studies.papers.trees import study as trees
-from trueodds_studies.papers.trees.compared import printed_p
 from trueodds_studies.papers.trees.learners import logit_boost, rbf_svm, weka_naive_bayes
 from trueodds_studies.papers.trees.numbers import (
     METHODS,
@@ -260,7 +259,7 @@ def test_every_verdict_but_confirmed_has_a_reason(sign):
 
 def test_the_sign_test_gives_the_papers_p_values():
     for wins, draws, losses, p in SIGN_TESTS.values():
-        found = printed_p(SignTest(wins=wins, draws=draws, losses=losses, p_value=math.nan))
+        found = SignTest(wins, draws, losses, p_value=math.nan).normal_p_value
         if p == 1e-5:  # printed as "< 0.00001"
             assert found < p
         else:

@@ -1,5 +1,6 @@
 """Every family of maps computes what its docstring says."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -212,3 +213,20 @@ def test_the_rows_that_a_formula_answers_are_those_that_the_map_takes(scale, row
 
     found = usable_rows(maps.IdentityMap(scale=scale), np.array(rows))
     assert found.tolist() == [bool(each) for each in usable]
+
+
+@given(st.floats(0.05, 20), st.floats(0.05, 20), st.floats(1e-6, 1 - 1e-6))
+def test_the_midpoint_is_the_papers_parameter(a, b, m):
+    beta = maps.LogOddsMap(a=a, b=b, c=b * math.log1p(-m) - a * math.log(m))
+    assert math.isclose(beta.midpoint, m, rel_tol=1e-9)
+    logistic = maps.LogOddsMap(a=a, b=a, c=-a * m, axis="raw")
+    assert math.isclose(logistic.midpoint, m, rel_tol=1e-9)
+    z = math.log(m) - math.log1p(-m)
+    assert math.isclose(replace(beta, scale="logit").midpoint, z, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [(1, 0, -1), (0, 1, 1), (0, 0, 1), (1, -1, 0), (1e-3, 5, 9)]
+)
+def test_a_map_without_a_score_of_one_half_has_no_midpoint(a, b, c):
+    assert math.isnan(maps.LogOddsMap(a=a, b=b, c=c).midpoint)

@@ -48,6 +48,8 @@ def test_empty_bins_do_not_count():
     assert metrics.expected_calibration_error(y, p) == pytest.approx((3 * 0.05 + 0.35) / 4)
     equal = metrics.expected_calibration_error(y, p, weighting="equal")
     assert equal == pytest.approx((0.05 + 0.35) / 2)
+    all_bins = metrics.expected_calibration_error(y, p, weighting="all_bins")
+    assert all_bins == pytest.approx((0.05 + 0.35) / 10)  # unless they are asked for
     assert metrics.maximum_calibration_error(y, p) == pytest.approx(0.35)
 
 

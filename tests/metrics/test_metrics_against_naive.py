@@ -29,7 +29,7 @@ def weights(w, weighted):
 
 @pytest.mark.slow
 @many_examples
-@given(binary(), bins, st.sampled_from(["mass", "equal"]))
+@given(binary(), bins, st.sampled_from(["mass", "equal", "all_bins"]))
 def test_expected_error_in_uniform_bins(sample, n_bins, weighting):
     p, y, w, weighted = sample
     actual = metrics.expected_calibration_error(

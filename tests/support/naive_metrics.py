@@ -77,8 +77,9 @@ def expected(
     prob: Values, hit: Values, weight: Values, n_bins: int, strategy: str, weighting: str
 ) -> float:
     bins = groups(prob, hit, weight, n_bins, strategy)
-    if weighting == "equal":
-        return math.fsum(abs(gap(b)) for b in bins) / len(bins)
+    if weighting != "mass":
+        counted = len(bins) if weighting == "equal" else n_bins
+        return math.fsum(abs(gap(b)) for b in bins) / counted
     return math.fsum(mass(b) * abs(gap(b)) for b in bins) / math.fsum(mass(b) for b in bins)
 
 

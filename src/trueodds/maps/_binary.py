@@ -137,6 +137,44 @@ class LogOddsMap(BinaryMap):
     def _with_log_odds_shift(self, shift: float, tolerance: float) -> LogOddsMap:
         return replace(self, c=self.c + shift)
 
+    @property
+    def midpoint(self) -> float:
+        """The score m at which the map returns ½.
+
+        Papers parametrize by it: c = b·ln(1−m) − a·ln m in beta calibration, −a·m in logistic
+        calibration of raw scores. NaN if no score has this value, or several may have. The
+        midpoint may lie beyond ``lower`` and ``upper``, where the map is constant.
+
+        Examples
+        --------
+        >>> from trueodds.maps import LogOddsMap
+        >>> LogOddsMap(a=2.0, b=2.0, c=-2.8, axis="raw").midpoint
+        1.4
+        >>> round(LogOddsMap(a=2.0, b=0.5, c=1.0).midpoint, 4)
+        0.508
+        """
+        if self.a * self.b < 0 or self.a == self.b == 0:
+            return float("nan")
+        z = -self.c / self.a if self.a == self.b else self._root()
+        if self.scale != "probability" or self.axis == "raw":
+            return z
+        # Log-odds beyond ±700 have no probability next to 0 or 1 in float64.
+        return float(sigmoid(np.array([z]))[0]) if abs(z) < 700 else float("nan")
+
+    def _root(self) -> float:
+        """Where a·ln p − b·ln(1−p) + c is 0, on the log-odds axis; it is monotone."""
+        from scipy.optimize import brentq  # slow to import
+
+        def eta(z: float) -> float:
+            log_p, log_rest = -np.logaddexp(0, -z), -np.logaddexp(0, z)
+            return float(self.a * log_p - self.b * log_rest + self.c)
+
+        # Beyond ±40 the curve is a straight line, but for rounding.
+        reach = 40 + abs(self.c) / min(abs(slope) for slope in (self.a, self.b) if slope != 0)
+        if not np.isfinite(reach) or eta(-reach) * eta(reach) > 0:
+            return float("nan")
+        return float(brentq(eta, -reach, reach, xtol=1e-14))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuadraticMap(BinaryMap):

@@ -192,8 +192,9 @@ class CharcoalSoftmaxMap(CalibrationMap):
         The logarithm that stands for a probability of exactly 0, counted from the largest of its
         row. What lies below is treated alike.
     axis : {"log_probability", "raw"}, default="log_probability"
-        With ``"raw"`` l are the logits or decision values as they are given, as in the paper: T then
-        changes if a constant is added to all scores of a row. Probabilities have no such scores.
+        With ``"raw"`` l are the logits or decision values as they are given, as in the paper: T
+        then changes if a constant is added to all scores of a row. Needs another scale than
+        ``"probability"``.
 
     Examples
     --------
@@ -235,7 +236,10 @@ class CharcoalSoftmaxMap(CalibrationMap):
             raise InputError("means, temperatures, widths and bias must be finite.")
         if not ((temperatures > 0).all() and (widths > 0).all()):
             raise InputError("temperatures and widths must be positive.")
-        if self._largest() / MOST_CLASS_WIDTHS > widths.min() or temperatures.min() < LEAST_TEMPERATURE:
+        if (
+            self._largest() / MOST_CLASS_WIDTHS > widths.min()
+            or temperatures.min() < LEAST_TEMPERATURE
+        ):
             raise InputError(
                 f"no mean may be further off than {MOST_CLASS_WIDTHS:g} of any width, and no "
                 f"temperature below {LEAST_TEMPERATURE:g}."
@@ -288,7 +292,10 @@ class CharcoalSoftmaxMap(CalibrationMap):
         """
         exponent = max(size_exponent(self.means), size_exponent(self.widths))
         exponent = exponent if exponent > LARGEST_EXPONENT else 0
-        means, precision = np.ldexp(self.means, -exponent), 1 / np.ldexp(self.widths, -exponent) ** 2
+        means, precision = (
+            np.ldexp(self.means, -exponent),
+            1 / np.ldexp(self.widths, -exponent) ** 2,
+        )
         linear = means * precision[:, None]
         fixed = -0.5 * np.einsum("ck,ck->c", means, means) * precision
         square = -0.5 * (precision - precision[0])

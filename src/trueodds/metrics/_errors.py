@@ -72,6 +72,13 @@ def _binned_views(
     return [binned(view, n_bins, strategy, spread=spread, ties=ties) for view in views]
 
 
+ERROR_OF_BINS = {
+    "mass": BinSums.expected_error,
+    "equal": BinSums.unweighted_error,
+    "all_bins": BinSums.error_of_all_bins,
+}
+
+
 def expected_calibration_error(
     y_true: Any,
     y_prob: Any,
@@ -79,7 +86,7 @@ def expected_calibration_error(
     n_bins: int = 10,
     strategy: BinStrategy = "uniform",
     ties: Ties = "whole",
-    weighting: Literal["mass", "equal"] = "mass",
+    weighting: Literal["mass", "equal", "all_bins"] = "mass",
     multiclass: Multiclass = "top_label",
     sample_weight: Any = None,
     classes: Any = None,
@@ -107,10 +114,11 @@ def expected_calibration_error(
         ``"by_label"``: likewise, but the negatives of a tie come first, as in the program of the
         ENIR paper's authors. This finds errors in forecasts that have none: a calibrated
         constant gets a large ECE.
-    weighting : {"mass", "equal"}, default="mass"
+    weighting : {"mass", "equal", "all_bins"}, default="mass"
         ``"mass"``: a bin counts by the weight in it. ``"equal"``: every bin that is not empty
-        counts alike, the "unweighted ECE" of the charcoal grill paper. Its equation 3 divides by
-        the number of all bins; empty ones have no frequency and are left out here.
+        counts alike, the "unweighted ECE" of the charcoal grill paper as its tables have it.
+        ``"all_bins"``: empty bins count too, with an error of 0, as its equation 3 is printed; a
+        model that uses few bins then looks better than it is.
     multiclass : {"top_label", "classwise", "pooled"}, default="top_label"
         With more than two classes: the probability of the most probable class against whether it
         is right; or the mean of one error per class; or all ⟨row, class⟩ pairs in one error.
@@ -141,12 +149,11 @@ def expected_calibration_error(
     >>> round(expected_calibration_error(y, p), 6)  # (2·|0.05 − 0.5| + 2·|0.95 − 0.5|) / 4
     0.45
     """
-    check_choice(weighting, ("mass", "equal"), "weighting")
+    check_choice(weighting, tuple(ERROR_OF_BINS), "weighting")
     views = _binned_views(
         y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, ties=ties
     )
-    error = BinSums.expected_error if weighting == "mass" else BinSums.unweighted_error
-    return float(np.mean([error(sums) for sums in views]))
+    return float(np.mean([ERROR_OF_BINS[weighting](sums) for sums in views]))
 
 
 def maximum_calibration_error(

@@ -87,6 +87,10 @@ class BinSums:
         """The mean of |gap| over the bins that are not empty."""
         return np.asarray(np.abs(self.gap).sum(axis=-1) / (self.weight > 0).sum(axis=-1))
 
+    def error_of_all_bins(self) -> Floats:
+        """The mean of |gap| over all bins; that of an empty one is 0."""
+        return np.asarray(np.abs(self.gap).mean(axis=-1))
+
     def maximum_error(self) -> Floats:
         """MCE: the greatest |gap|."""
         return np.asarray(np.abs(self.gap).max(axis=-1))

@@ -5,7 +5,8 @@ by no more than 1e-8; then λ is multiplied by ten while the map decreases somew
 leaves open the following choices. The log-loss is summed, not averaged (the only reading that
 reaches its tables). Groups are means, temperatures, widths, bias. Means start on an even grid over
 [−6, 6], or at random points of it with a seed, and stay within the data ±2. Temperatures start at 1
-with a disturbance of 1%; so do widths, with a seed. There are at most 200 turns for each λ. The map is checked on [−6, 6] and on the range of the data.
+with a disturbance of 1%; so do widths, with a seed. There are at most 200 turns for each λ. The map
+is checked on [−6, 6] and on the range of the data.
 """
 
 from __future__ import annotations

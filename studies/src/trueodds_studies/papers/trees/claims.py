@@ -20,7 +20,6 @@ from trueodds_studies.papers.trees.compared import (
     SUBSTITUTES,
     TABLE_OF,
     Compared,
-    printed_p,
     wdl,
 )
 from trueodds_studies.papers.trees.numbers import METHODS, MODELS, SETS, SIGN_TESTS
@@ -65,9 +64,9 @@ def _sign_claim(one: Compared | None, model: str, rival: str) -> Claim:
         text,
         "Table 6",
         verdict,
-        f"significant wins, draws, losses {wdl(ours)}, p = {printed_p(ours):.2g} (exact "
+        f"significant wins, draws, losses {wdl(ours)}, p = {ours.normal_p_value:.2g} (exact "
         f"{ours.p_value:.2g}); paper {wins}-{draws}-{losses}, on our {len(one.rmse)} sets "
-        f"{wdl(printed)}; by means alone {wdl(by_means)}, p = {printed_p(by_means):.2g}{more}",
+        f"{wdl(printed)}; by means alone {wdl(by_means)}, p = {by_means.normal_p_value:.2g}{more}",
         reason,
     )
 
@@ -75,12 +74,12 @@ def _sign_claim(one: Compared | None, model: str, rival: str) -> Claim:
 def _judge_signs(
     one: Compared, ours: SignTest, printed: SignTest, level: float
 ) -> tuple[Verdict, Reason | None, str]:
-    significant = printed_p(ours) < level
+    significant = ours.normal_p_value < level
     if significant and ours.wins > ours.losses:
         return "confirmed", None, ""
     if significant:
         return "not confirmed", "refuted", ""
-    if printed_p(printed) >= level:
+    if printed.normal_p_value >= level:
         few = f"; on these sets not even the paper's own circles give p < {level}"
         return "not tested", "protocol", few
     needed = next(w for w in range(1, 50) if 2 * ndtr(-math.sqrt(w)) < level)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from trueodds.stats import SignTest, corrected_resampled_t_test, sign_test
 from trueodds_studies._optional import need
@@ -22,7 +20,6 @@ __all__ = [
     "SUBSTITUTES",
     "TABLE_OF",
     "Compared",
-    "printed_p",
     "wdl",
 ]
 
@@ -119,14 +116,6 @@ def _mark(ours: Any, rival: Any) -> int:
         return 0
     test = corrected_resampled_t_test(ours, rival, n_train=N_FOLDS - 1, n_test=1)
     return int(-np.sign(test.difference)) if test.p_value < ALPHA else 0
-
-
-def printed_p(test: SignTest) -> float:
-    """The two-tailed sign test by the normal approximation, which gives Table 6's p-values."""
-    decided = test.wins + test.losses
-    if decided == 0:
-        return 1.0
-    return float(2 * ndtr(-abs(test.wins - test.losses) / math.sqrt(decided)))
 
 
 def wdl(test: SignTest) -> str:

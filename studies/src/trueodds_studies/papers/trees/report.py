@@ -14,7 +14,6 @@ from trueodds_studies.papers.trees.compared import (
     RIVALS,
     SUBSTITUTES,
     Compared,
-    printed_p,
     wdl,
 )
 from trueodds_studies.papers.trees.numbers import (
@@ -153,7 +152,7 @@ def _sign_table(found: dict[str, Compared]) -> Table:
             ours = one.signs(rival)
             printed = one.signs(rival, one.paper_marks)
             rows.append([
-                NAMES[model], rival, wdl(ours), f"{printed_p(ours):.2g}", f"{ours.p_value:.2g}",
+                NAMES[model], rival, wdl(ours), f"{ours.normal_p_value:.2g}", f"{ours.p_value:.2g}",
                 f"{wins}-{draws}-{losses}", f"{p:.2g}", wdl(printed),
             ])  # fmt: skip
     heads = ["base learner", "against", "W-D-L", "p", "exact p", "W-D-L (paper)", "p (paper)"]
