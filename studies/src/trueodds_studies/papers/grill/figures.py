@@ -10,7 +10,7 @@ from trueodds_studies._optional import need
 from trueodds_studies._report import Figure
 from trueodds_studies._study import pick_rows
 from trueodds_studies.papers.grill.judge import Readings, count, wide
-from trueodds_studies.papers.grill.numbers import MEASURES, paper_table
+from trueodds_studies.papers.grill.numbers import FIGURE_BINS, MEASURES, paper_table
 
 __all__ = ["figure_9", "functions_figure", "reliability_figure", "samples_figure"]
 
@@ -38,11 +38,12 @@ def reliability_figure(rows: Any) -> Figure:
     for line, side in zip(axes, ("train", "held out"), strict=True):
         for ax, (method, title) in zip(line, NAMES.items(), strict=True):
             some = pick_rows(both, side=side, method=method)
-            left = some["bin"].to_numpy() / 10
+            width = 1 / FIGURE_BINS.get(method, 10)
+            left = some["bin"].to_numpy() * width
             rate, forecast = some["rate"].to_numpy(), some["forecast"].to_numpy()
-            ax.bar(left, rate, 0.1, align="edge", color=BLUE, edgecolor="white", lw=0.5)
+            ax.bar(left, rate, width, align="edge", color=BLUE, edgecolor="white", lw=0.5)
             color = np.where(forecast > rate, TOO_HIGH, TOO_LOW)
-            ax.bar(left, forecast - rate, 0.1, bottom=rate, align="edge", color=color,
+            ax.bar(left, forecast - rate, width, bottom=rate, align="edge", color=color,
                    edgecolor="white", lw=0.5)  # fmt: skip
             ax.plot([0, 1], [0, 1], color="black", lw=0.8)
             gap = np.abs(rate - forecast)
@@ -53,7 +54,7 @@ def reliability_figure(rows: Any) -> Figure:
             if side == "train":
                 ax.set_title(title, fontsize=9)
         line[0].set_ylabel(f"{side}\nshare of positives")
-    figure.supxlabel("forecast, ten bins", fontsize=9)
+    figure.supxlabel("forecast, ten bins; figure 8: twenty", fontsize=9)
     title = (
         "Figures 1 to 4, 6 and 8 again: reliability diagrams of one sample, with the paper's "
         "solver. The gap to the mean prediction is orange if that is too high and light blue "

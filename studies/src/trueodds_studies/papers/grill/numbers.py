@@ -10,6 +10,7 @@ from trueodds_studies._printed import printed_rows
 __all__ = [
     "CLIP",
     "CLIPS",
+    "FIGURE_BINS",
     "LABEL_NOISE",
     "MEASURES",
     "NO_BIAS",
@@ -27,6 +28,8 @@ PLACED = "placed"
 CLIPS = ("1e-03", "1e-06", "1e-12")
 """Or at one of these levels."""
 CLIP = CLIPS[1]
+FIGURE_BINS = {"CGS-5-withbias": 20}
+"""Bins of the reliability diagrams, where they are not ten: figure 8."""
 LABEL_NOISE = 0.1
 """Two standard deviations of a held-out ECE, in %, that 10⁶ drawn labels bring."""
 

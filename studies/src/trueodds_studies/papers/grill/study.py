@@ -5,7 +5,8 @@ with their true probabilities in place of labels, which is what the paper's 10�
 approximate. Binary tasks: models of our own on substitutes of the paper's data. Networks: rows are
 shuffled and cut in half, as in the paper.
 
-Coals are fitted by the paper's solver and by ours. Two more things have two readings. Most of a
+Coals are fitted by the paper's solver, with several classes among the raw logits, and by ours. The
+paper's is also started at random, several times. Two more things have two readings. Most of a
 forest's probabilities are exactly 0, whose log-odds no method can scale: the paper does not say
 what it did, so they are clipped at some level, or placed by likelihood as this library does.
 Isotonic regression of several classes takes each class's logit by itself, as the paper says, or
@@ -40,7 +41,7 @@ from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed
 from trueodds_studies.datasets import available
-from trueodds_studies.papers.grill.numbers import CLIP, CLIPS, PAPER_TASKS, PLACED
+from trueodds_studies.papers.grill.numbers import CLIP, CLIPS, FIGURE_BINS, PAPER_TASKS, PLACED
 from trueodds_studies.papers.grill.report import report
 from trueodds_studies.papers.grill.scores import SCORERS, halves, held_out, synthetic_scores
 
@@ -75,6 +76,10 @@ WITH_BIAS = [name for name in GRILLS if not name.endswith("nobias")]
 SCALED = ["temperature", "platt"]
 """Methods for which it matters what becomes of a probability of 0."""
 DRAWN = ["CGS-2-withbias", "CGS-3-withbias", "CGS-5-withbias"]
+N_STARTED = {"quick": 1, "standard": 4, "full": 20}
+"""Synthetic samples that are fitted from several random starts."""
+N_STARTS = 5
+SEVERAL = [name for name in GRILLS if not name.startswith("CGS-1-")]
 
 
 def tasks(profile: str) -> list[Task]:
@@ -85,6 +90,10 @@ def tasks(profile: str) -> list[Task]:
         grills = list(GRILLS) if temperature == TABLE_1 else WITH_BIAS
         samples = {"temperature": temperature, "replicate": range(n_synthetic)}
         found += _crossed_solvers("synthetic", BINARY, grills, **samples)
+    started = range(N_STARTED[profile])
+    found += crossed("starts", temperature=TABLE_1, replicate=started, start=range(N_STARTS),
+                     method=SEVERAL, solver="paper")  # fmt: skip
+    found += crossed("population", temperature=TEMPERATURES, method=SCALED, solver="none")
     found += _crossed_solvers("figures", BINARY, DRAWN)
     places = available()
     for name in PAPER_TASKS:
@@ -123,8 +132,11 @@ def _fraud_tasks(**options: Any) -> list[Task]:
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
     """All methods on one sample or one split."""
     part = todo[0].part
-    if part == "synthetic":
+    if part in ("synthetic", "starts"):
         yield from _run_synthetic(todo)
+        return
+    if part == "population":
+        yield from _run_population(todo)
         return
     if part == "figures":
         yield from _run_figures(todo)
@@ -173,6 +185,8 @@ def _fitted(
 ) -> tuple[Any, dict[str, bool]]:
     """The calibrator, and of coals whether the fit ended by itself and within a minute of CPU."""
     options = {} if task["solver"] == "none" else {"solver": task["solver"]}
+    if task.part == "starts":
+        options["random_state"] = task["start"]
     calibrator = METHODS[task["method"]](scale=scale, **options)
     begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
@@ -205,7 +219,6 @@ def _run_synthetic(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
         calibrator, notes = _fitted(task, data.scores, data.y)
         p = calibrator.predict_proba(fresh.scores)[:, 1]
         steps = np.diff(p)
-        at_half, at_one = logit(np.clip(calibrator.predict_proba(expit([0, 1]))[:, 1], 1e-9, None))
         train = _errors(data.y, calibrator.predict_proba(data.scores)[:, 1])
         yield (
             task,
@@ -216,11 +229,25 @@ def _run_synthetic(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
                 "n_used_bins": len(np.unique(np.minimum((10 * p).astype(np.intp), 9))),
                 "flat": float(np.mean(np.abs(steps) < 1e-12)),
                 "falls": bool(steps.min() < -1e-12),
-                "slope": float(at_one - at_half),
-                "intercept": float(at_half),
+                **_line(calibrator),
                 "bias_below_half": float((p - fresh.true)[fresh.scores < 0.5].mean()),
             },
         )
+
+
+def _line(calibrator: Any) -> dict[str, float]:
+    """W and b of a map σ(w·z + b)."""
+    at_half, at_one = logit(np.clip(calibrator.predict_proba(expit([0, 1]))[:, 1], 1e-9, None))
+    return {"slope": float(at_one - at_half), "intercept": float(at_half)}
+
+
+def _run_population(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
+    """The best T, w and b if all probabilities are known."""
+    for task in todo:
+        fresh = held_out(task["temperature"])
+        labels, weight = fresh.weighted_labels()
+        scores = np.concatenate([fresh.scores, fresh.scores])
+        yield task, _line(_fitted(task, scores, labels, weight)[0])
 
 
 def _run_figures(todo: Sequence[Task]) -> Iterator[tuple[Task, list[Row]]]:
@@ -233,7 +260,8 @@ def _run_figures(todo: Sequence[Task]) -> Iterator[tuple[Task, list[Row]]]:
         sides = (("train", data.scores, data.y), ("held out", fresh.scores, fresh.true))
         for side, scores, rate in sides:
             p = calibrator.predict_proba(scores)[:, 1]
-            bins = np.minimum((10 * p).astype(np.intp), 9)
+            n_bins = FIGURE_BINS.get(task["method"], 10)
+            bins = np.minimum((n_bins * p).astype(np.intp), n_bins - 1)
             for place in np.unique(bins):
                 here = bins == place
                 means = {"forecast": float(p[here].mean()), "rate": float(rate[here].mean())}
@@ -261,7 +289,7 @@ STUDY = Study(
     name="grill",
     title="Charcoal Grill Scaling: the paper's experiments again",
     paper="Benton, Calibration for Anomaly Detection.",
-    version=2,
+    version=3,
     profiles={
         "quick": "one synthetic sample at each of two temperatures, one split of one real set",
         "standard": "12 synthetic samples at each of six temperatures, 3 splits of the real sets",
