@@ -139,7 +139,7 @@ class LogOddsMap(BinaryMap):
 
     @property
     def midpoint(self) -> float:
-        """The score m at which the map returns ½.
+        """The score m at which the map returns 0.5.
 
         Papers parametrize by it: c = b·ln(1−m) − a·ln m in beta calibration, −a·m in logistic
         calibration of raw scores. NaN if no score has this value, or several may have. The

@@ -286,9 +286,9 @@ class CharcoalSoftmaxMap(CalibrationMap):
     def _powers(self) -> tuple[Floats, Floats, Floats, int]:
         """−‖l − μ‖²/(2σ²) less that of the first coal, as linear·l + square·‖l‖² + fixed.
 
-        The shares cannot see what all coals have in common, and large l would drown the rest in it:
-        squares vanish if all coals are as wide. l, means and widths are divided by a power of two,
-        0 unless they are extreme.
+        The shares do not depend on what all coals have in common, and large l would drown the rest.
+        Squares vanish if all coals are equally wide. The last value is the power of two by which l,
+        means and widths are divided; 0 unless they are extreme.
         """
         exponent = max(size_exponent(self.means), size_exponent(self.widths))
         exponent = exponent if exponent > LARGEST_EXPONENT else 0
@@ -315,8 +315,8 @@ class CharcoalSoftmaxMap(CalibrationMap):
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The l over a temperature that is an average over coals.
 
-        They are r − L, where L is the same for all classes of a row: the softmax cannot see it, and
-        where it is seen it is written once.
+        They are r − L, where L is the same for all classes of a row. The softmax does not depend on
+        it; the distances do, and there it is written once.
         """
         relative, whole = self._log_parts(scores)
         if self.axis == "raw":

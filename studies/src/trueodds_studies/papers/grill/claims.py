@@ -425,7 +425,7 @@ def _starts(starts: Any) -> Claim:
         f"weighted ECE of {n_starts} random starts of one fit: the worst is {ratio:.1f} times the "
         f"best (median of {n_fits} fits; judged: at least 2), from {starts['weighted'].min():.2f} "
         f"to {starts['weighted'].max():.2f} in all; our solver has no random start",
-        None if ratio >= 2 else "solver",
+        None if ratio >= 2 else "criterion",
     )
 
 
