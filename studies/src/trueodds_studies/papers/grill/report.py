@@ -155,8 +155,8 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
         "parameters in turn, λ × 10 while the map is decreasing). This library's solver "
         '(`solver="joint"`) is shown as "our solver" and decides no verdict. With several '
         "classes the paper's coals lie among the raw logits, ours among log-probabilities. "
-        "Details that the paper leaves open (the order of the groups, the first disturbance of the temperatures, "
-        "bounds of the means) are in "
+        "Details that the paper leaves open (the order of the groups, the first disturbance of "
+        "the temperatures, bounds of the means) are in "
         "`trueodds.calibrators._charcoal_grill.paper`. "
         "One thing differs. The paper iterates until a round lowers the loss by no more than "
         "10⁻⁸. Here a fit also ends after 200 rounds for each λ (50 with several classes), as "
