@@ -8,10 +8,13 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.special import expit
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import trueodds
 from support.naive_group import naive_pooling
-from trueodds import GroupCalibrator
+from trueodds import CalibratedClassifier, GroupCalibrator
 from trueodds.calibrators._group.levels import category_levels, crossed, number_levels
 from trueodds.calibrators._group.pooling import Pooling, Prior
 from trueodds.exceptions import InputError
@@ -271,6 +274,32 @@ def test_interactions_are_found_when_they_are_there():
     assert fitted.interactions_["a", "b"] > 0.99
     q = fitted.predict_proba(np.full(n, 0.5), features=features)[:, 1]
     np.testing.assert_allclose(q, expit(np.where(a == b, 0.7, -0.7)), atol=0.05)
+
+
+def test_a_calibrated_classifier_takes_the_features_by_name():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=3000), "town": rng.choice(["A", "B"], 3000)})
+    y = rng.random(3000) < expit(frame["x"] + 2 * (frame["town"] == "A"))
+    model = make_pipeline(make_column_transformer(("passthrough", ["x"])), LogisticRegression())
+    plain = CalibratedClassifier(model).fit(frame, y)
+    grouped = CalibratedClassifier(model, GroupCalibrator()).fit(frame, y)
+    other_order = frame[["town", "x"]]
+    q = grouped.predict_proba(other_order)[:, 1]
+    np.testing.assert_array_equal(q, grouped.predict_proba(frame)[:, 1])
+    assert log_loss(y, q) < log_loss(y, plain.predict_proba(frame)[:, 1]) - 0.05
+
+
+@pytest.mark.slow
+def test_intervals_contain_the_true_probability():
+    """Nine of ten rows, in a tenth of the simulation of benchmarks/coverage/group_intervals.py."""
+    covered = []
+    for seed in range(12):
+        p, y, frame, _ = drawn(1000, effect=0.5, seed=seed)
+        fitted = GroupCalibrator().fit(p, y, features=frame)
+        p, _, frame, true = drawn(2000, effect=0.5, seed=1000 + seed)
+        low, high = fitted.predict_interval(p, features=frame)
+        covered.append(np.mean((low <= true) & (true <= high)))
+    assert 0.86 < np.mean(covered) < 0.97
 
 
 @pytest.mark.parametrize(

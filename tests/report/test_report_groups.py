@@ -136,3 +136,20 @@ def test_counts_give_the_report_of_the_rows():
     long = build_report(p, y, groups={"g": group}, **options).to_json()
     for key in ("verdict", "diagnosis", "groups", "diagrams", "data"):
         assert short[key] == long[key], key
+
+
+def test_pooled_effects_of_the_groups_are_counted_next_to_one_map():
+    rng = np.random.default_rng(0)
+    n = 4000
+    group, z = rng.choice(["north", "south", "west"], n), rng.normal(size=n)
+    shift = np.select([group == "north", group == "west"], [1.0, -1.0], 0.0)
+    y = rng.random(n) < 1 / (1 + np.exp(-z - shift))
+    p = 1 / (1 + np.exp(-z))
+    report = build_report(p, y, groups={"region": group}, calibrators=["identity", "logistic"])
+    table = report.to_json()["groups"]
+    assert table["significant_before"] == table["significant_after"] == 2
+    assert table["significant_pooled"] == 0
+    assert "effects of these groups (method group), no miscalibration is found" in report.to_html()
+    days = np.array(["2024-01-01", "2024-02-01"], dtype="datetime64[D]")[(group == "north") * 1]
+    other = build_report(p, y, groups={"day": days}, calibrators=["identity", "logistic"])
+    assert other.to_json()["groups"]["significant_before"] > 0

@@ -146,6 +146,7 @@ SCHEMA = {
         "correction": str,
         "significant_before": int,
         "significant_after": int,
+        "significant_pooled": (int, type(None)),
         "worst": [{"column": str, "value": str, "before": SIDE, "after": (dict, type(None))}],
     },
     "guarantee": (dict, type(None)),

@@ -248,6 +248,24 @@ def build_report(
         for row in table:
             row["recommended"] = row["method"] == recommended
         by_group = group_table(columns, rows, sample, out_of_fold[shown], level=level)
+        by_group["significant_pooled"] = None
+        if by_group["significant_before"]:
+            pooled = compare_calibrators(
+                sample.score,
+                sample.codes,
+                classes=np.arange(len(sample.classes)),
+                calibrators=["group"],
+                scale=scale,
+                sample_weight=sample.weight,
+                features=_group_features(parts, sample),
+                cv=cv,
+                random_state=seed,
+                n_jobs=n_jobs,
+            )
+            if "group" in pooled.methods:  # groups may be of a type that is no feature
+                after = _columns(pooled.out_of_fold["group"])
+                found = group_table(columns, rows, sample, after, level=level)
+                by_group["significant_pooled"] = found["significant_after"]
         diagnosis = diagnose(rows, by_group, seed, level)
         content = {
             "format": FORMAT,
@@ -302,6 +320,14 @@ def _limits(at_most: float | None, risk: Risk, confidence: float) -> dict[str, A
     if at_most is None:
         return {}
     return {"at_most": at_most, "risk": risk, "confidence": confidence}
+
+
+def _group_features(parts: Mapping[str, Any], sample: ReportRows) -> Any:
+    """Return the grouping columns of the sample, one column for each."""
+    features = np.empty((len(sample), len(parts)), dtype=object)
+    for k, values in enumerate(parts.values()):
+        features[:, k] = values[sample.index]
+    return features
 
 
 def _named_classes(
