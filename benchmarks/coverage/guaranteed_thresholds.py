@@ -1,13 +1,14 @@
 """How often guarantees of thresholds fail, and on how many rows they act.
 
-    python benchmarks/coverage/guaranteed_thresholds.py [--resamples 1000] [--mapie 200]
+    python benchmarks/coverage/guaranteed_thresholds.py [--resamples N] [--mapie N] [--anytime N]
 
 For one model of each set in the folder ``TRUEODDS_ARENA`` (``binary/SET@MODEL.npz``; at most 20
 sets), the default calibrator learns from the first 1,000 rows. The remaining rows are a population
 whose error rates are known. Samples of 500 of its rows (with replacement) give a threshold for
 errors of at most half of the negatives' share, with 90% confidence. MAPIE's risk controller
 (``pip install mapie``) gets the first of these samples, with its default correction and with
-fixed-sequence testing; ``--mapie 0`` leaves it out.
+fixed-sequence testing; ``--mapie 0`` leaves it out. ``--anytime`` is the number of samples that get
+a threshold whose guarantee holds at all sample sizes together.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--mapie", type=int, default=200, help="Samples that MAPIE gets.")
+    parser.add_argument("--anytime", type=int, default=0, help="Samples for the anytime guarantee.")
     options = parser.parse_args()
     folder = os.environ.get("TRUEODDS_ARENA")
     if not folder:
         sys.exit("TRUEODDS_ARENA must name the folder of predictions.")
     rules: dict[str, tuple[Rule, int]] = {"trueodds": (ours, options.resamples)}
+    if options.anytime:
+        rules["anytime"] = (always, options.anytime)
     if options.mapie:
         rules["MAPIE, default"] = (mapie("bonferroni_holm"), options.mapie)
         rules["MAPIE, fixed sequence"] = (mapie("fixed_sequence"), options.mapie)
@@ -119,6 +123,13 @@ def ours(p: Any, y: Any, limit: float) -> float | None:
     """The threshold of this library."""
     found = guaranteed_threshold(y, p, at_most=limit, confidence=CONFIDENCE, classes=[0, 1])
     return found.threshold
+
+
+def always(p: Any, y: Any, limit: float) -> float | None:
+    """The threshold whose guarantee holds at all sample sizes together."""
+    return guaranteed_threshold(
+        y, p, at_most=limit, confidence=CONFIDENCE, classes=[0, 1], anytime=True
+    ).threshold
 
 
 def mapie(correction: str) -> Rule:
