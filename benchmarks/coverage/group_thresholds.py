@@ -1,6 +1,6 @@
 """Thresholds for each group: how often any guarantee fails, and what shared starts add.
 
-    python benchmarks/coverage/group_thresholds.py [--samples 300]
+    python benchmarks/coverage/group_thresholds.py [--samples 60]
 
 Eight groups of 40 to 400 rows have true log-odds that are shifted and sloped relative to the
 scores. Each sample gives a threshold for every group, for at most 15% errors with 90% confidence
@@ -25,7 +25,7 @@ SCORES = {"calibrated": 1.0, "overconfident": 2.5, "underconfident": 0.4}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=300)
+    parser.add_argument("--samples", type=int, default=60)
     samples = parser.parse_args().samples
     print("| scores | shared starts: broken, share | each alone: broken, share |")
     print("|---" * 3 + "|")
