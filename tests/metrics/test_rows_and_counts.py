@@ -22,7 +22,11 @@ OPTIONS = {
     "realized_cost": {"cost_matrix": [[0, 1], [4, 0]]},
     "cost_curve": {"cost_fp": 1, "cost_fn": 4},
     "guaranteed_threshold": {"at_most": 0.9},
+    "guaranteed_thresholds": {"at_most": 0.9},
+    "estimate_positive_rate": {"y_prob_unlabeled": np.arange(1, 100) / 100},
+    "multicalibration_error": RANDOM,
 }
+OF_GROUPS = ("group_test", "guaranteed_thresholds", "multicalibration_error", "worst_group_error")
 CASES = [(name, {}) for name in (*metrics.__all__, *decisions.__all__)]
 CASES += [
     ("calibration_test", {"method": method, **RANDOM})
@@ -69,7 +73,7 @@ def arguments(name, p, y):
         given["y_prob_b"] = p**1.5
     if name == "evaluate_classes":
         given["y_prob"] = np.stack([1 - p, 0.7 * p, 0.3 * p], axis=1)
-    if name == "group_test":
+    if name in OF_GROUPS:
         given["groups"] = np.where(np.round(100 * p) % 3 == 0, "a", "b")
     return given
 
