@@ -125,7 +125,7 @@ def test_two_texts_are_ordered_by_the_alphabet_where_files_ask(case, tmp_path, c
     positive = SECOND if pair[1] > pair[0] else ~SECOND
     for frame in frames(labels):
         if case in IN_DOUBT:
-            with pytest.raises(InputError, match="is positive is in doubt"):
+            with pytest.raises(InputError, match="the positive label is ambiguous"):
                 ScoreTable.from_frame(frame, score="p", label="y")
         else:
             table = ScoreTable.from_frame(frame, score="p", label="y")
@@ -133,7 +133,7 @@ def test_two_texts_are_ordered_by_the_alphabet_where_files_ask(case, tmp_path, c
         table = ScoreTable.from_frame(frame, score="p", label="y", pos_label=pair[0])
         assert counts(table) == expected_counts(~SECOND)
     if case in IN_DOUBT:
-        with pytest.raises(InputError, match="is positive is in doubt"):
+        with pytest.raises(InputError, match="the positive label is ambiguous"):
             ScoreTable.from_arrays(SCORES, labels)
     for kind in ("csv", "parquet", "jsonl"):
         path = write(tmp_path / f"s.{kind}", labels)
