@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -243,6 +243,22 @@ def test_constant_and_absent_features_change_nothing(sample):
     q = fitted.predict_proba(p, features=frame)[:, 1]
     one = fitted.base_.predict_proba(p)[:, 1]
     assert abs(q - one).max() < 0.02
+
+
+@pytest.mark.parametrize(("n_values", "n"), [(60, 6000), (500, 20_000)])
+def test_values_of_the_score_may_have_effects(n_values, n):
+    """Frequencies scatter around a smooth curve, by more than chance; 500 are eliminated."""
+    rng = np.random.default_rng(0)
+    values = np.linspace(0.1, 0.9, n_values)
+    true = expit(2 * logit(values) + rng.normal(0, 0.7, n_values))
+    place = rng.integers(0, n_values, n)
+    y = rng.random(n) < true[place]
+    features = rng.normal(size=(n, 1))
+    fitted = GroupCalibrator().fit(values[place], y, features=features)
+    q = fitted.predict_proba(values, features=features[:n_values])[:, 1]
+    one = fitted.base_.predict_proba(values)[:, 1]
+    assert np.mean((q - true) ** 2) < 0.85 * np.mean((one - true) ** 2)
+    assert len({(e.feature, e.level) for e in fitted.effects_}) == len(fitted.effects_)
 
 
 def test_several_classes_have_effects_of_their_own():

@@ -275,10 +275,9 @@ def _terms(fits: list[tuple[int, Pooling]]) -> tuple[list[GroupTerm], list[Float
     terms: list[GroupTerm] = []
     weights: list[Floats] = []
     for output, pooling in fits:
-        found = terms_of(pooling, output)
-        levels = {block.levels.features: block.levels for block in pooling.all_blocks}
+        found, rows = terms_of(pooling, output)
         terms += found
-        weights += [levels[term.features].weight if term.features else np.ones(1) for term in found]
+        weights += rows
     return terms, weights
 
 

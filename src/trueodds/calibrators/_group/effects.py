@@ -133,8 +133,12 @@ def effects_of(fitted: GroupMap, weights: list[Floats], labels: Sequence[Any]) -
 
     reach = float(scipy.special.ndtri(0.5 + LEVEL / 2))
     found = []
+    seen: set[tuple[int, ...]] = set()
     for term, weight in zip(fitted.terms, weights, strict=True):
-        if len(term.features) == 1:
+        place = (term.output, *term.features)
+        # Of the score, the smooth effect comes first; those of single values are left out.
+        if len(place) == 2 and place not in seen:
+            seen.add(place)
             half = reach * np.sqrt(term.spread[0])
             slope = term.slope if term.slope.size else np.zeros(term.n_levels)
             name, levels = feature_name(fitted, term.features[0]), level_names(fitted, term)

@@ -12,7 +12,14 @@ import scipy
 from trueodds.inputs import Floats
 from trueodds.maps._group import SCORE, codes_of_categories, codes_of_numbers, codes_of_scores
 
-__all__ = ["Levels", "category_levels", "crossed", "level_sums", "number_levels"]
+__all__ = [
+    "Levels",
+    "category_levels",
+    "crossed",
+    "level_sums",
+    "number_levels",
+    "score_value_levels",
+]
 
 Ints = npt.NDArray[np.intp]
 
@@ -129,6 +136,13 @@ def number_levels(feature: int, column: Floats, weight: Floats, n_bins: int) -> 
     root = _smooth_root(mass[: len(cuts) + 1])
     basis = scipy.linalg.block_diag(root, np.eye(n_missing)) if n_missing else root
     return Levels((feature,), (cuts,), codes, mass, basis)
+
+
+def score_value_levels(z: Floats, weight: Floats) -> Levels:
+    """Every value of the score is a level with a separate effect."""
+    cuts = _cut_points(z, weight, len(z) + 1)
+    codes = codes_of_scores(z, cuts)
+    return Levels((SCORE,), (cuts,), codes, level_sums(codes, weight, len(cuts) + 1), None)
 
 
 def _cut_points(column: Floats, weight: Floats, n_bins: int) -> Floats:

@@ -14,6 +14,7 @@ from trueodds.calibrators._group.levels import (
     crossed,
     level_sums,
     number_levels,
+    score_value_levels,
 )
 from trueodds.calibrators._group.pooling import Pooling, Prior, log_evidence
 from trueodds.inputs import Floats
@@ -27,6 +28,8 @@ WIDE_PRIOR = Prior(shift=0.02, slope=0.5, interaction=0.5)
 """The same for variances: intervals that trusted "no effect" too soon would be too narrow."""
 FEW_BINS, MANY_BINS, MANY_ROWS = 12, 20, 3000
 """Bins of a number, and from which weight of all rows there are more."""
+ROWS_PER_VALUE = 10
+"""Mean weight of the rows of one value of the score from which each value may have an effect."""
 COARSE_BINS = 6
 """Bins of a number within an interaction."""
 WIDE = 300
@@ -73,6 +76,10 @@ class Features:
         fine = [number_levels(SCORE, z, weight, n_bins)]
         coarse = [number_levels(SCORE, z, weight, COARSE_BINS)]
         many: list[Levels] = []
+        n_values = len(np.unique(z))
+        if fine[0].n_levels < n_values <= weight.sum() / ROWS_PER_VALUE:
+            values = score_value_levels(z, weight)
+            (many if values.n_levels > WIDE else fine).append(values)
         for index, known in enumerate(categories):
             column = np.ascontiguousarray(encoded[:, index])
             if isinstance(known, tuple):

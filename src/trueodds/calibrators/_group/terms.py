@@ -17,8 +17,10 @@ TURNS = 8
 """Of expectation propagation with the prior for variances."""
 
 
-def terms_of(pooling: Pooling, output: int) -> list[GroupTerm]:
-    """The tables of one class: an effect on all rows, then the effects of levels around it.
+def terms_of(pooling: Pooling, output: int) -> tuple[list[GroupTerm], list[Floats]]:
+    """The tables of one class, and the weight of the rows at the levels of each.
+
+    The first is an effect on all rows; the others are effects of levels around it.
 
     Effects of several features are known up to a constant that one may take from the other. So the
     mean of each over the rows is taken out and counted once, with its own variance, and the
@@ -34,19 +36,21 @@ def terms_of(pooling: Pooling, output: int) -> list[GroupTerm]:
     both = np.stack([shift_mean, slope_mean])
     gap = both @ (wide.mean - pooling.mean)
     spread = both @ wide.covariance @ both.T + np.outer(gap, gap)
-    terms = []
+    terms, weights = [], []
     for key, i in shifts.items():
         j = slopes.get(key)
+        weights.append(pooling.blocks[i].levels.weight)
         terms.append(_term(pooling, wide, output, i, j))
     if pooling.wide is not None:
         term, mean, variance = _wide_term(pooling, wide, output)
         terms.append(term)
+        weights.append(pooling.wide.levels.weight)
         constant, spread[0, 0] = constant + mean, spread[0, 0] + variance
     entries = np.array([[spread[0, 0]], [spread[0, 1]], [spread[1, 1]]])
     everyone = GroupTerm(
         output, (), (), np.array([constant]), np.array([common_slope]), _covariance(entries)
     )
-    return [everyone, *terms]
+    return [everyone, *terms], [np.ones(1), *weights]
 
 
 def _directions(pooling: Pooling, indices: list[int]) -> Floats:
