@@ -121,3 +121,10 @@ classes = rng.dirichlet([1, 1, 1], 40)
 print(t.VectorCalibrator().fit(classes, rng.integers(0, 3, 40)).predict_proba(classes[:1]).tolist())
 print(log_loss(y, p), brier_score(y, p), expected_calibration_error(y, p))
 """
+
+
+def test_actions_of_workflows_are_pinned_by_hash():
+    texts = [path.read_text() for path in sorted((ROOT / ".github/workflows").glob("*.yml"))]
+    used = [name for text in texts for name in re.findall(r"uses:\s*(\S+)", text)]
+    assert len(used) > 5
+    assert [name for name in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name)] == []

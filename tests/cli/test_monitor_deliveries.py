@@ -456,7 +456,7 @@ def test_exit_codes_are_asked_for_by_kind(watch, run):
     wrong = watch("lake", "--fail-on", "everything")
     assert (wrong.code, "--fail-on must be one of late, missing" in wrong.err) == (2, True)
     help_text = " ".join(run("--help").out.split())
-    assert "4 monitor: alarm" in help_text
+    assert "4 monitor, stream: alarm" in help_text
 
 
 def test_an_earlier_until_does_not_count_rows_again(watch):
