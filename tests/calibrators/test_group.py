@@ -287,7 +287,7 @@ def test_interactions_are_found_when_they_are_there():
     y = rng.random(n) < expit(z + np.where(a == b, 0.7, -0.7))
     features = pd.DataFrame({"a": a.astype(str), "b": b.astype(str)})
     fitted = GroupCalibrator().fit(expit(z), y, features=features)
-    assert fitted.interactions_["a", "b"] > 0.99
+    assert dict(fitted.interactions_)["a", "b"] > 0.99
     q = fitted.predict_proba(np.full(n, 0.5), features=features)[:, 1]
     np.testing.assert_allclose(q, expit(np.where(a == b, 0.7, -0.7)), atol=0.05)
 

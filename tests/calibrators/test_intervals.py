@@ -155,7 +155,7 @@ def test_a_tree_has_intervals_of_its_forecasts():
     low, high = tree.predict_interval(z, features=x[:, None])
     p = tree.predict_proba(z, features=x[:, None])[:, 1]
     assert ((low <= p) & (p <= high)).all()
-    with pytest.raises(InputError, match="needs its features"):
+    with pytest.raises(InputError, match="a map with features needs them"):
         tree.to_map(interval=0.9).lower_map()
 
 

@@ -345,7 +345,7 @@ def test_every_kind_of_missing_value_is_known(library):
     space, encoded = FeatureSpace.learn(frame, None, np.ones(4))
     assert space.categories[:4] == (("u", "v"), ("a", "b"), (0.0, 1.0), None)
     expected = [[0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 0, 3], [0, 0, 1, 6]]
-    np.testing.assert_array_equal(encoded[:, :4], expected)
+    np.testing.assert_array_equal(space.filled(encoded)[:, :4], expected)
     holes = np.isnan(space.encode(frame)[:, :4])
     np.testing.assert_array_equal(np.argwhere(holes), [[1, 0], [1, 2], [2, 1], [2, 3]])
 
@@ -356,7 +356,7 @@ def test_attributes_of_rows_without_weight_are_not_looked_at():
     space, encoded = FeatureSpace.learn(np.array(features, dtype=object), None, weight)
     assert space.categories == (("a", "b"), None, None)
     np.testing.assert_array_equal(space.fill, [0, 1.5, 0])
-    np.testing.assert_array_equal(encoded[:2], [[0, 1, 0], [1, 2, 0]])
+    np.testing.assert_array_equal(space.filled(encoded)[:2], [[0, 1, 0], [1, 2, 0]])
 
 
 def test_an_unseen_category_is_calibrated_by_the_node_that_asks_for_it():

@@ -11,7 +11,7 @@ from trueodds import metrics
 from trueodds.calibrators import all_calibrators
 
 RESULTS = {"CalibrationRefinement", "CorpDecomposition", "TailCalibration", "MetricComparison"}
-RESULTS |= {"BinTests", "GroupCounts"}
+RESULTS |= {"BinTests", "CurveErrors", "GroupCounts"}
 """Classes without methods, which functions return."""
 WRONG_TAILS = metrics.tail_calibration([0, 1], [0.2, 0.8], fraction=0.5)
 FOUND = sorted((HERE / "found").glob("*/*"))

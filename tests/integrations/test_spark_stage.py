@@ -177,7 +177,7 @@ def test_labels_in_words_are_named_by_an_option(spark):
         "select id % 20 / 20 as probability, if(id % 7 < id % 20 / 3, 'ja', 'nein') as label "
         "from range(2000)"
     )
-    with pytest.raises(InputError, match="which of the labels 'ja' and 'nein' is positive"):
+    with pytest.raises(InputError, match="the positive label is ambiguous: 'ja' by its meaning"):
         SparkCalibrator().fit(frame)
     stage = SparkCalibrator(options={"classes": ["nein", "ja"]}).fit(frame)
     learned = stage.calibration_map()

@@ -96,15 +96,18 @@ class LogisticModels:
         hessian, factor : array of shape (n_models, n_features, n_features)
             Their upper triangles.
         evidence : array of shape (n_models,)
-            Ln of the marginal likelihood.
+            Ln of the marginal likelihood; NaN if rounding has left no maximum.
         """
         j: cython.Py_ssize_t
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
         d: cython.Py_ssize_t = self.rows.shape[1]
+        has_parent: cython.bint
         with cython.nogil:
             for j in range(offset.shape[0]):
-                if parent[j] >= 0:
+                # Enormous weights can leave a Hessian without a factor: the model has no evidence.
+                has_parent = parent[j] >= 0 and not math.isnan(evidence[parent[j]])
+                if has_parent:
                     theta[j, :] = theta[parent[j]]
                     for a in range(d):
                         for b in range(a, d):
@@ -112,7 +115,7 @@ class LogisticModels:
                         hessian[j, a, a] += precision[j, a] - precision[parent[j], a]
                 evidence[j] = self._climb(
                     offset[j], mean[j], precision[j], theta[j], hessian[j], factor[j],
-                    parent[j] >= 0,
+                    has_parent,
                 )  # fmt: skip
                 self._find_hessian(precision[j], hessian[j])
                 factorize(hessian[j], factor[j], self.of_features)

@@ -181,7 +181,8 @@ def _encode(
     if not known or (categories.dtype.kind == "U") != (values.dtype.kind == "U"):
         return np.where(missing, np.nan, UNSEEN)
     if values.dtype.kind == "U":
-        place_of = {category: float(place) for place, category in enumerate(known)}
+        # As NumPy has them, without NUL at the end, like the values.
+        place_of = {text: float(place) for place, text in enumerate(categories.tolist())}
         found = np.array([place_of.get(value, UNSEEN) for value in values.tolist()])
         return np.where(missing, np.nan, found)
     place = np.minimum(np.searchsorted(categories, values), len(categories) - 1)

@@ -68,8 +68,8 @@ class GroupCalibrator(FeatureCalibrator):
         frame.
     included_ : dict of str to float
         Probability that a feature has an effect; ``"score"`` is the score itself.
-    interactions_ : dict of tuple of str to float
-        The interactions in the map, with the probability that they have an effect.
+    interactions_ : list of (tuple of str, float)
+        The features of each interaction in the map, and the probability that it has an effect.
 
     Notes
     -----
@@ -126,7 +126,7 @@ class GroupCalibrator(FeatureCalibrator):
     base_: Calibrator = field(init=False)
     effects_: GroupEffects = field(init=False)
     included_: dict[str, float] = field(init=False)
-    interactions_: dict[tuple[str, ...], float] = field(init=False)
+    interactions_: list[tuple[tuple[str, ...], float]] = field(init=False)
 
     def _check_options(self) -> None:
         if isinstance(self.categorical, str):
@@ -242,7 +242,7 @@ class GroupCalibrator(FeatureCalibrator):
             for features, nothing in sorted(absent.items())
         }
         self.included_ = {name[0]: share for name, share in named.items() if len(name) == 1}
-        self.interactions_ = {name: share for name, share in named.items() if len(name) > 1}
+        self.interactions_ = [(name, share) for name, share in named.items() if len(name) > 1]
 
     def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
         """Return calibrated probabilities.

@@ -287,7 +287,7 @@ class Fits:
     factor : ndarray of shape (n_models, n_features, n_features)
         Upper triangular U; Uᵀ·U is the precision of the normal approximation.
     evidence : ndarray of shape (n_models,)
-        The logarithm of the marginal likelihood.
+        The logarithm of the marginal likelihood; −inf for a model that could not be fitted.
     """
 
     theta: Floats
@@ -328,4 +328,4 @@ def fit_all(
         factor,
         evidence,
     )
-    return Fits(theta, factor, evidence)
+    return Fits(theta, factor, np.where(np.isnan(evidence), -np.inf, evidence))
