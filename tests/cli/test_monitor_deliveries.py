@@ -591,7 +591,7 @@ def test_rows_appended_while_a_file_is_read_are_counted_by_the_next_run(watch, m
 @pytest.mark.slow
 def test_no_row_is_lost_by_appends_concurrent_runs_and_kills():
     found = run_all(appends=6, pairs=3, kills=10, seed=1)
-    assert {kind: set(lost) for kind, lost in found.items()} == {
+    assert {kind: set(lost) for kind, lost in found.items() if lost} == {
         "appends": {0},
         "pairs": {0},
         "kills": {0},

@@ -321,7 +321,7 @@ def test_a_recommended_method_that_fails_leaves_the_scores_alone(sure, monkeypat
         raise np.linalg.LinAlgError("no luck")
 
     monkeypatch.setattr(BayesianSmoothCalibrator, "_fit", fail)
-    with pytest.warns(TrueoddsWarning, match=r"cannot be fitted.*scores are .* to .*no luck"):
+    with pytest.warns(TrueoddsWarning, match=r"could not be fitted.*scores are .* to .*no luck"):
         auto = AutoCalibrator().fit(*sure)
     assert auto.best_method_ == "identity"
     np.testing.assert_array_equal(auto.predict_proba(sure[0])[:, 1], sure[0])
