@@ -454,3 +454,11 @@ def test_what_the_fuzzer_found_is_refused_in_a_sentence():
         metrics.worst_group_error(y, p, groups=frame)
     with pytest.raises(InputError, match="random_state"):
         metrics.multicalibration_error(y, p, groups=groups, min_rows=1, random_state=float("inf"))
+
+
+def test_rows_of_an_arrow_table_are_refused_like_those_of_a_frame():
+    pa = pytest.importorskip("pyarrow")
+    columns = {"p": [0.1, ABOVE_ONE, 0.5, 0.7], "y": [0, 1, 0, None]}
+    for frame in (pd.DataFrame(columns), pa.table(columns)):
+        with pytest.raises(InputError, match=r"2 of 4 rows cannot be used"):
+            ScoreTable.from_frame(frame, score="p", label="y")

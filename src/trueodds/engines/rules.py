@@ -244,11 +244,12 @@ def find_broken(
     """
     import narwhals as nw
 
-    # Narwhals 2.9 refuses several columns of one name, and literals share theirs.
-    cases = [
-        nw.when(rule.condition).then(nw.lit(k)).alias(f"rule {k}") for k, rule in enumerate(rules)
-    ]
-    reason = nw.min_horizontal(*cases, nw.lit(len(rules)).alias("no rule")).alias(REASON)
+    # Narwhals 2.9 refuses several columns of one name, and literals share theirs; with Arrow it
+    # does not extend a literal to all rows.
+    *cases, last = [nw.when(rule.condition).then(nw.lit(k)) for k, rule in enumerate(rules)]
+    whole = [*cases, last.otherwise(nw.lit(len(rules)))]
+    named = [case.alias(f"rule {k}") for k, case in enumerate(whole)]
+    reason = nw.min_horizontal(*named).alias(REASON)
 
     def numbered(*values: Any) -> Any:
         small = frame.select(reason, *values)
