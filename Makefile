@@ -51,10 +51,11 @@ fuzz: ready
 bench: .venv-rivals/.installed
 	.venv-rivals/bin/python benchmarks/rivals/against_rivals.py $(OPTIONS)
 
-# On the predictions in the folder ARENA; see docs/arena.md. Goes on where it stopped.
+# On data sets that come with a package, and on the predictions in the folder ARENA, if there is one; see
+# docs/arena.md. Goes on where it stopped.
 ARENA ?= $(TRUEODDS_ARENA)
 arena: .venv-rivals/.installed
-	TRUEODDS_ARENA="$(ARENA)" .venv-rivals/bin/python benchmarks/arena/arena.py $(OPTIONS)
+	TRUEODDS_ARENA="$(ARENA)" .venv-rivals/bin/python benchmarks/arena/arena.py --packages --jobs 2 $(OPTIONS)
 
 # The papers' experiments, on the data sets in the folder TRUEODDS_DATA. Goes on where it stopped.
 studies: ready

@@ -1,18 +1,20 @@
 """Our calibrators and all of probmetrics' on the same predictions: who is ahead, and by how much.
 
-    python benchmarks/arena/arena.py [--kind binary] [--methods 'trueodds/*' Beta ...] [--show]
+    python benchmarks/arena/arena.py [--kinds binary] [--methods 'trueodds/*' Beta ...] [--show]
 
-The protocol is CalArena's (contest/). Rows that the results hold already are not computed again:
-a run that was stopped goes on where it was, and a new method is added by naming it; --redo
-computes the named ones again. A method may carry options, as in
---methods 'trueodds/beta(label_smoothing="platt")'. The leaderboard is printed at the end, over all
-methods that have a row in every experiment.
+Without a folder of predictions, they are made from data sets that come with a package
+(contest/predictions.py); --packages adds these to a folder. The protocol is CalArena's (contest/).
+Rows that the results hold already are not computed again: a run that was stopped goes on where it
+was, and a new method is added by naming it; --redo computes the named ones again. A method may
+carry options, as in --methods 'trueodds/beta(label_smoothing="platt")'. The leaderboard is printed
+at the end, over all methods that have a row in every experiment.
 """
 
 # ruff: noqa: E402  (threads are limited before NumPy is loaded)
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import time
@@ -26,6 +28,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from contest.experiments import (
     KINDS,
     SIZES,
+    VARIABLE,
     Experiment,
     NoArenaError,
     find_arena,
@@ -33,6 +36,7 @@ from contest.experiments import (
 )
 from contest.leaderboard import table_of
 from contest.methods import BASE, DEFAULT, make_method, method_names, select
+from contest.predictions import PREFIX, make_all, missing_jobs
 from contest.results import Row, append_row, read_rows, run_one, warm_up
 from contest.show import text
 
@@ -80,7 +84,22 @@ def all_rows(jobs: list[Job], n_jobs: int) -> Iterator[Row]:
                 future.cancel()
 
 
-def open_jobs(options: argparse.Namespace, folder: Path) -> list[Job]:
+def open_folders(options: argparse.Namespace) -> list[Path]:
+    """The folders of predictions; those of packages are made if they are missing."""
+    given = options.arena is not None or bool(os.environ.get(VARIABLE))
+    folders = [find_arena(options.arena)] if given else []
+    if options.packages or not given:
+        made = options.output.parent / "predictions"
+        missing = missing_jobs(made)
+        for number, job in enumerate(make_all(made, missing, options.jobs), 1):
+            show_progress(
+                f"predictions {number}/{len(missing)}  {job[1]}@{job[2]}", number, len(missing)
+            )
+        folders.append(made)
+    return folders
+
+
+def open_jobs(options: argparse.Namespace, folders: list[Path]) -> list[Job]:
     """What is asked for and not yet in the results."""
     done = {(row["experiment"], row["method"]) for row in read_rows(options.output)}
     jobs = []
@@ -89,6 +108,7 @@ def open_jobs(options: argparse.Namespace, folder: Path) -> list[Job]:
         chosen = select([BASE, *options.methods], names) if options.methods else names
         experiments = [
             experiment
+            for folder in folders
             for experiment in list_experiments(folder, kind)
             if (not options.sets or experiment.set in options.sets)
             and (kind != "binary" or experiment.n in options.sizes)
@@ -102,7 +122,7 @@ def open_jobs(options: argparse.Namespace, folder: Path) -> list[Job]:
 
 
 def run(options: argparse.Namespace) -> None:
-    jobs = open_jobs(options, find_arena(options.arena))
+    jobs = open_jobs(options, open_folders(options))
     total = sum(len(job[2]) for job in jobs)
     start = time.perf_counter()
     try:
@@ -111,24 +131,29 @@ def run(options: argparse.Namespace) -> None:
             spent = time.perf_counter() - start
             left = spent / number * (total - number) / 60
             said = f"{number}/{total}  {row['method']}  {row['experiment']}  ({left:.0f} min left)"
-            if sys.stderr.isatty():
-                print(f"\r{said:100.100}", end="", file=sys.stderr, flush=True)
-            elif number % 25 == 0 or number == total:
-                print(said, file=sys.stderr, flush=True)
+            show_progress(said, number, total)
     except KeyboardInterrupt:
         print("\nStopped. Run the same command again to go on.", file=sys.stderr)
         sys.exit(130)
-    if total and sys.stderr.isatty():
-        print(file=sys.stderr)
+
+
+def show_progress(said: str, number: int, total: int) -> None:
+    """One line that is written again on a terminal; now and then a line elsewhere."""
+    if sys.stderr.isatty():
+        end = "\n" if number == total else ""
+        print(f"\r{said:100.100}", end=end, file=sys.stderr, flush=True)
+    elif number % 25 == 0 or number == total:
+        print(said, file=sys.stderr, flush=True)
 
 
 def show(options: argparse.Namespace) -> None:
     rows = read_rows(options.output)
-    for kind in options.kinds:
+    for of_packages, kind in itertools.product((False, True), options.kinds):
         mine = [
             row
             for row in rows
             if row["kind"] == kind
+            and row["set"].startswith(PREFIX) == of_packages
             and (not options.sets or row["set"] in options.sets)
             and (kind != "binary" or row["n"] in options.sizes)
         ]
@@ -138,6 +163,8 @@ def show(options: argparse.Namespace) -> None:
         if BASE not in names:
             continue
         table, incomplete = table_of(mine, names)
+        if of_packages:
+            print("Data sets of packages.", end=" ")
         print(text(table, kind, options.default, incomplete), end="\n\n")
 
 
@@ -146,6 +173,7 @@ def read_options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--arena", type=Path, help="folder of predictions (or TRUEODDS_ARENA)")
+    parser.add_argument("--packages", action="store_true", help="data sets of packages too")
     parser.add_argument("--output", type=Path, default=Path("arena-output/results.jsonl"))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="binary only")
@@ -155,7 +183,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--boosted", action="store_true", help="XGBoost, LightGBM, CatBoost too")
     parser.add_argument("--prototypes", type=Path, help="folder of bayes_smooth.py and others")
     parser.add_argument("--patience", type=float, default=120.0, help="CPU seconds for each fit")
-    parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="processes")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--show", action="store_true", help="print the leaderboard, run nothing")
     parser.add_argument("--board", nargs="+", help="methods on the leaderboard: names or patterns")
     parser.add_argument("--default", default=DEFAULT, help="whom the differences are taken to")
