@@ -8,10 +8,12 @@ method that the others are compared with, by default trueodds/auto.
 
 import re
 import sys
+from itertools import product
 from pathlib import Path
 
 from contest.leaderboard import table_of
 from contest.methods import DEFAULT
+from contest.predictions import PREFIX
 from contest.results import read_rows
 from contest.show import draw, markdown
 
@@ -32,21 +34,30 @@ def main(results: Path, default: str) -> None:
     rows = read_rows(results)
     page = PAGE.read_text(encoding="utf-8")
     tables = {}
-    for kind in ("binary", "multiclass"):
-        mine = [row for row in rows if row["kind"] == kind]
+    for of_packages, kind in product((False, True), ("binary", "multiclass")):
+        mine = [
+            row
+            for row in rows
+            if row["kind"] == kind and row["set"].startswith(PREFIX) == of_packages
+        ]
+        if not mine:
+            continue
         # Variants with options, and prototypes, are for those who develop.
         names = sorted(
             {row["method"] for row in mine if "(" not in row["method"]}
             - {row["method"] for row in mine if row["method"].startswith("prototype/")}
         )
         table, _ = table_of(mine, names)
-        tables[kind] = table
+        if not of_packages:
+            tables[kind] = table
         n_sets = len(set(table.sets))
         count = f"{len(table.experiments)} experiments on {n_sets} data sets, "
         said = f"{count}{len(table.methods)} methods; the first {MOST} and the base model:"
-        page = with_table(page, kind, [said, "", *markdown(table, default, MOST)])
+        mark = f"packages-{kind}" if of_packages else kind
+        page = with_table(page, mark, [said, "", *markdown(table, default, MOST)])
     PAGE.write_text(page, encoding="utf-8")
-    draw(tables, default, ROOT / "docs" / "images" / "arena.png")
+    if tables:
+        draw(tables, default, ROOT / "docs" / "images" / "arena.png")
 
 
 if __name__ == "__main__":
