@@ -462,3 +462,11 @@ def test_rows_of_an_arrow_table_are_refused_like_those_of_a_frame():
     for frame in (pd.DataFrame(columns), pa.table(columns)):
         with pytest.raises(InputError, match=r"2 of 4 rows cannot be used"):
             ScoreTable.from_frame(frame, score="p", label="y")
+
+
+@pytest.mark.parametrize("kind", ["object", "category"])
+def test_missing_labels_of_a_frame_are_no_class(kind):
+    frame = pd.DataFrame({"p": [0.1, 0.5, 0.7, 0.9], "y": ["a", None, "b", None]})
+    frame["y"] = frame["y"].astype(kind)
+    with pytest.raises(InputError, match=r"'y' is missing in 2"):
+        ScoreTable.from_frame(frame, score="p", label="y")

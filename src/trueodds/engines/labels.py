@@ -143,7 +143,7 @@ class LabelColumn:
         value = nw.col(name)
         if kind == nw.Boolean:
             value = value.cast(nw.Int64)  # not every engine has a greatest boolean
-        elif is_text:
+        elif is_text and kind != nw.String:
             value = value.cast(nw.String)
         elif is_float:
             value = value.cast(nw.Float64)
@@ -151,12 +151,13 @@ class LabelColumn:
 
     def rules(self) -> list[Rule]:
         """What can be wrong with a label."""
+        import narwhals as nw
+
         from trueodds.engines.rules import label_rules
 
         number = self.value if self.is_float else None
-        return label_rules(
-            self.name, self.value.is_null(), self.value, is_text=self.is_text, number=number
-        )
+        missing = nw.col(self.name).is_null()  # pandas 2.1 casts None to the text "None"
+        return label_rules(self.name, missing, self.value, is_text=self.is_text, number=number)
 
     def written(self, label: Any) -> Any:
         """A label as the user wrote it."""
