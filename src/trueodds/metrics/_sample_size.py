@@ -167,7 +167,8 @@ def _probabilities(y_prob: Any, mean: float | None, sd: float | None) -> Floats:
         raise InputError("pass y_prob, or log_odds_mean and log_odds_sd.")
     mean = check_number(mean, "log_odds_mean", least=-700.0)
     sd = check_number(sd, "log_odds_sd", above=True)
-    return sigmoid(mean + sd * ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES))
+    with np.errstate(over="ignore"):  # infinite log-odds are probabilities of 0 and 1
+        return sigmoid(mean + sd * ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES))
 
 
 def _slope_variance(prob: Floats) -> float:

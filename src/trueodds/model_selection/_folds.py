@@ -162,7 +162,7 @@ def cell_losses(metric: Loss, cells: Rows, held_out: list[HeldOut]) -> tuple[Flo
         counted = part.weight > 0  # else 0 · ∞
         cell, w = part.cell[counted], part.weight[counted]
         loss = w * row_losses(metric, cells.codes[cell], part.prob[counted])
-        by_fold[i] = loss.sum() / w.sum()
+        by_fold[i] = loss.sum() / w.sum() if len(w) else np.nan
         total += np.bincount(cell, loss, len(total))
         weight += np.bincount(cell, w, len(weight))
     return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0), by_fold

@@ -134,7 +134,9 @@ class GroupCalibrator(FeatureCalibrator):
         if self.categorical is not None:
             as_tuple(self.categorical, "categorical")
         if self.base is not None and not isinstance(self.base, Calibrator):
-            raise InputError(f"base must be a calibrator or None; got {self.base!r}.")
+            raise InputError(
+                f"base must be a calibrator or None; got a {type(self.base).__name__}."
+            )
         if self.base is not None and self.base.needs_features:
             raise InputError("base must be a calibrator that does not need features.")
 
