@@ -199,3 +199,17 @@ def test_five_folds_and_no_bar_unless_asked_for(capfd):
     found = compare_calibrators(p, y, calibrators=["identity"])
     assert found.n_folds == 5
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_ends_the_work_without_a_warning_of_joblib(monkeypatch, n_jobs):
+    class StopError(Exception):
+        pass
+
+    def stop(self):
+        raise StopError
+
+    monkeypatch.setattr("trueodds.model_selection._comparison.Progress.step", stop)
+    p = np.random.default_rng(0).random(200)
+    with pytest.raises(StopError):
+        compare_calibrators(p, p > 0.4, n_jobs=n_jobs)

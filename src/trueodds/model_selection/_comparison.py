@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -772,7 +773,7 @@ def run_methods(
         for name, folds, fold in tasks
     )
     foreign: set[tuple[str, type[Warning]]] = set()
-    with Progress(len(tasks), "comparing methods", progress) as bar:
+    with Progress(len(tasks), "comparing methods", progress) as bar, _ended_silently(work):
         for (name, _, _), answer in zip(tasks, work, strict=True):
             run = runs[name]
             run.seconds.append(answer.seconds)
@@ -786,6 +787,17 @@ def run_methods(
     for message, category in sorted(foreign, key=str):
         warnings.warn(message, category, stacklevel=2)
     return runs
+
+
+@contextlib.contextmanager
+def _ended_silently(work: Any) -> Iterator[None]:
+    """Cancel what an error leaves of the work; joblib would warn of it."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            work.close()
 
 
 def reason_of(problem: Exception) -> str:
