@@ -245,11 +245,11 @@ def find_broken(
     import narwhals as nw
 
     # Narwhals 2.9 refuses several columns of one name, and literals share theirs; with Arrow it
-    # does not extend a literal to all rows.
+    # does not extend a literal to all rows. Spark has no minimum of one column.
     *cases, last = [nw.when(rule.condition).then(nw.lit(k)) for k, rule in enumerate(rules)]
     whole = [*cases, last.otherwise(nw.lit(len(rules)))]
     named = [case.alias(f"rule {k}") for k, case in enumerate(whole)]
-    reason = nw.min_horizontal(*named).alias(REASON)
+    reason = (nw.min_horizontal(*named) if len(named) > 1 else named[0]).alias(REASON)
 
     def numbered(*values: Any) -> Any:
         small = frame.select(reason, *values)
