@@ -20,7 +20,7 @@ import numpy as np
 
 BASE = "trueodds/identity"
 DEFAULT = "trueodds/auto"
-NOT_CALIBRATORS_OF_SCORES = ("one_vs_rest", "tree")  # a wrapper, and one that needs attributes
+NOT_CALIBRATORS_OF_SCORES = ("group", "one_vs_rest", "tree")  # a wrapper, and what needs features
 BOOSTED = ("XGBoost", "LightGBM", "CatBoost")
 
 Predict = Callable[[np.ndarray], np.ndarray]
