@@ -28,7 +28,7 @@ from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.exceptions import TrueoddsWarning
 
 PREFIX = "trueodds-"
-NOT_CALIBRATORS_OF_SCORES = ("identity", "one_vs_rest", "tree")
+NOT_CALIBRATORS_OF_SCORES = ("group", "identity", "one_vs_rest", "tree")
 
 
 class CalArenaCalibrator:

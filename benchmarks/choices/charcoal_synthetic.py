@@ -61,7 +61,7 @@ def figure_methods() -> dict[str, Callable[[], object]]:
     """
     methods: dict[str, Callable[[], object]] = {"original": IdentityCalibrator}
     for name, method in all_calibrators().items():
-        if name not in ("identity", "charcoal_grill", "one_vs_rest", "tree", "matrix"):
+        if name not in ("identity", "charcoal_grill", "group", "one_vs_rest", "tree", "matrix"):
             methods[name.replace("_", " ")] = method
     for n in (2, 3, 5):
         methods[f"{n} coals"] = lambda n=n: CharcoalGrillCalibrator(n_components=n)
