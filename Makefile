@@ -39,7 +39,7 @@ docs: ready
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# Every run tries other inputs for SECONDS; RUNS=4000 tries the same ones every time.
+# Every run tries other inputs for SECONDS; RUNS=10000 tries the same ones every time.
 SECONDS ?= 120
 RUNS ?= 0
 CALLS ?= 10000

@@ -18,6 +18,7 @@ from trueodds.inputs import (
     check_label_length,
     check_length,
     check_weight_size,
+    dense_labels,
     is_missing,
     known_codes,
     positive_column,
@@ -140,7 +141,7 @@ def row_weights(weight: Any, n: int) -> Floats:
 def as_column(values: Any, name: str, n: int) -> npt.NDArray[Any]:
     """Return a 1-D array of any type from a value or a column of any library; nulls are kept."""
     try:
-        array = _as_array(values)
+        array = _as_array(values, name)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a column; got {shown(values)}.") from None
     if np.isscalar(values) or values is None:
@@ -164,11 +165,11 @@ def _plain_time(value: Any) -> Moment:
     return text[:64]
 
 
-def _as_array(values: Any) -> npt.NDArray[Any]:
+def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
     if values is None or np.isscalar(values):
         return np.array([values], dtype=object if values is None else None)
     if isinstance(values, (list, tuple)):
-        return np.array(values, dtype=object if any(v is None for v in values) else None)
+        return dense_labels(values, name)
     if isinstance(values, np.ndarray):
         return values
     import narwhals as nw
