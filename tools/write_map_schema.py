@@ -180,7 +180,9 @@ PARAMETERS = {name: parameters_of(name, kind) for name, kind in CalibrationMap._
 TEXT, COUNT, PLAIN_OBJECT = ref("text"), ref("count"), ref("plain_object")
 A_FINGERPRINT = {"type": "string", "pattern": f"^{FINGERPRINT}$"}
 LOSS = {"anyOf": [{**NUMBER, "minimum": 0}, {"const": "inf"}]}
-LOSS_PAIR = an_object({"before": LOSS, "after": LOSS}, optional=("before",))
+LOSS_PAIR = an_object(
+    {"before": LOSS, "after": LOSS, "one_map": LOSS}, optional=("before", "one_map")
+)
 METADATA: dict[str, Schema] = {
     "method": TEXT,
     "options": PLAIN_OBJECT,

@@ -23,6 +23,7 @@ __all__ = [
     "TrueoddsWarning",
     "UncheckedGraphWarning",
     "UndefinedReplicatesWarning",
+    "WorseThanOneMapWarning",
     "warn_user",
 ]
 
@@ -173,6 +174,25 @@ class UndefinedReplicatesWarning(TrueoddsWarning):
     ...     _ = confidence_interval(roc_auc_score, y, p, n_resamples=50, random_state=0)
     >>> [type(w.message).__name__ for w in caught]
     ['UndefinedReplicatesWarning']
+    """
+
+
+class WorseThanOneMapWarning(TrueoddsWarning):
+    """Features make the predictions worse: one map for all rows has a lower out-of-fold loss.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from trueodds import TreeCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.integers(15, size=300)
+    >>> p = 1 / (1 + np.exp(-rng.normal(group - 7)))  # right in every group
+    >>> y = rng.random(300) < p
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     _ = TreeCalibrator(pruning=None).fit(p, y, features=group[:, None])
+    >>> [type(w.message).__name__ for w in caught]
+    ['WorseThanOneMapWarning']
     """
 
 

@@ -1,5 +1,7 @@
 """Calibration trees: equal to the authors' program, and sound where it is not defined."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from trueodds import (
+    AutoCalibrator,
     BetaCalibrator,
     CalibratedClassifier,
     IsotonicCalibrator,
@@ -19,9 +22,13 @@ from trueodds import (
     TemperatureCalibrator,
     TreeCalibrator,
 )
-from trueodds.exceptions import InputError
+from trueodds.calibrators._tree import calibrator as tree_module
+from trueodds.exceptions import InputError, WorseThanOneMapWarning
 from trueodds.maps import LogOddsMap, StepMap
 from trueodds.maps.tree_features import FeatureSpace
+
+# Most samples here are small, so that trees overfit them.
+pytestmark = pytest.mark.filterwarnings("ignore::trueodds.exceptions.WorseThanOneMapWarning")
 
 REFERENCE = {
     "bin800": (
@@ -540,3 +547,118 @@ def test_a_clone_is_unfitted_and_score_is_accuracy():
     assert copy.max_depth == 2
     assert not hasattr(copy, "map_")
     assert tree.score(scores, y, features=X) == np.mean(tree.predict(scores, features=X) == y)
+
+
+def held_out_weights(monkeypatch):
+    """The weights of the test rows that the first tree of a fit has dealt, in its row order."""
+    found = []
+    grow = tree_module.fit_tree
+
+    def recorded(data, options):
+        tree = grow(data, options)
+        found.append((tree.test_weight, data.y, data.scores, data.attributes))
+        return tree
+
+    monkeypatch.setattr(tree_module, "fit_tree", recorded)
+    return found
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_out_of_fold_losses_are_those_of_trees_and_maps_fitted_without_the_rows(
+    monkeypatch, n_classes
+):
+    rng = np.random.default_rng(n_classes)
+    x = rng.normal(size=(400, 2))
+    z = rng.normal(size=(400, n_classes))
+    shifted = z + np.where(x[:, :1] > 0, 3, 0) * np.eye(n_classes)[0]
+    y = (shifted + rng.gumbel(size=z.shape)).argmax(axis=1)
+    z -= z.mean(axis=1, keepdims=True)
+    scores = z[:, 1] - z[:, 0] if n_classes == 2 else z
+    found = held_out_weights(monkeypatch)
+    fitted = TreeCalibrator(scale="logit").fit(scores, y, features=x)
+    assert fitted.n_leaves_ > 1
+    test_weight, codes, columns, attributes = found[0]
+    ordered = columns[0] if n_classes == 2 else columns.T
+    own, one = np.empty((2, 400, n_classes))
+    for test in test_weight > 0:
+        learned = TreeCalibrator(scale="logit")
+        learned.fit(ordered[~test], codes[~test], features=attributes.T[~test])
+        own[test] = learned.predict_proba(ordered[test], features=attributes.T[test])
+        single = AutoCalibrator(scale="logit").fit(ordered[~test], codes[~test])
+        one[test] = single.predict_proba(ordered[test])
+    assert fitted.out_of_fold_log_loss_ == pytest.approx(log_loss(codes, own), rel=1e-12)
+    assert fitted.one_map_log_loss_ == pytest.approx(log_loss(codes, one), rel=1e-12)
+
+
+def test_out_of_fold_losses_agree_with_fresh_rows():
+    rng = np.random.default_rng(5)
+    x, z = rng.normal(size=(2, 6000))
+    true = 1 / (1 + np.exp(-np.where(x > 0, z + 2, z / 2 - 1)))
+    y = rng.random(6000) < true
+    fitted = TreeCalibrator(scale="logit").fit(z[:2000], y[:2000], features=x[:2000, None])
+    p = fitted.predict_proba(z[2000:], features=x[2000:, None])[:, 1]
+    one = AutoCalibrator(scale="logit").fit(z[:2000], y[:2000]).predict_proba(z[2000:])[:, 1]
+    for measured, forecast in (
+        (fitted.out_of_fold_log_loss_, p),
+        (fitted.one_map_log_loss_, one),
+    ):
+        losses = -np.where(y[2000:], np.log(forecast), np.log1p(-forecast))
+        error = losses.std() * np.sqrt(1 / 2000 + 1 / 4000)
+        assert abs(measured - losses.mean()) < 4 * error
+    assert fitted.out_of_fold_log_loss_ < fitted.one_map_log_loss_ - 0.1
+
+
+def test_out_of_fold_losses_do_not_depend_on_the_order_and_weights_are_repetitions():
+    rng = np.random.default_rng(6)
+    x, z = rng.normal(size=(2, 300))
+    y = rng.random(300) < 1 / (1 + np.exp(-z))
+    times = rng.integers(1, 4, 300)
+    order = rng.permutation(times.sum())
+    repeated = [np.repeat(column, times)[order] for column in (z, y, x)]
+    weighted = TreeCalibrator(scale="logit").fit(z, y, times, features=x[:, None])
+    single = TreeCalibrator(scale="logit").fit(*repeated[:2], features=repeated[2][:, None])
+    assert weighted.out_of_fold_log_loss_ == pytest.approx(single.out_of_fold_log_loss_, rel=1e-12)
+    assert weighted.one_map_log_loss_ == pytest.approx(single.one_map_log_loss_, rel=1e-9)
+
+
+def test_a_tree_that_overfits_warns_and_one_that_gains_does_not():
+    rng = np.random.default_rng(7)
+    group = rng.integers(15, size=300)
+    z = rng.normal(group - 7)
+    noise = rng.logistic(size=300)
+    frame = pd.DataFrame({"group": group.astype(str)})
+    with pytest.warns(WorseThanOneMapWarning, match="one map for all rows 0.2") as caught:
+        TreeCalibrator(scale="logit", pruning=None).fit(z, noise < z, features=frame)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wrong = np.where(group > 7, -z, z)
+        TreeCalibrator(scale="logit").fit(wrong, noise < z, features=frame)
+
+
+def test_many_rows_hold_out_one_fold_only(monkeypatch):
+    rng = np.random.default_rng(8)
+    x, p = rng.random((2, 60_000))
+    found = held_out_weights(monkeypatch)
+    fitted = TreeCalibrator(max_depth=1).fit(p, rng.random(60_000) < p, features=x[:, None])
+    assert len(found) == 2
+    assert np.isfinite(fitted.out_of_fold_log_loss_)
+
+
+def test_too_few_rows_to_hold_a_class_out_have_no_out_of_fold_loss():
+    fitted = TreeCalibrator().fit([0.1, 0.2, 0.8, 0.9], [0, 0, 0, 1], features=[[1], [2], [3], [4]])
+    assert np.isnan([fitted.out_of_fold_log_loss_, fitted.one_map_log_loss_]).all()
+
+
+def test_calibrators_of_leaves_below_a_category_are_fitted_to_its_rows():
+    rng = np.random.default_rng(0)
+    group = rng.choice(["a", "b"], 2000)
+    z = rng.logistic(size=2000)
+    y = rng.random(2000) < 1 / (1 + np.exp(-(z + np.where(group == "a", 2, -2))))
+    frame = pd.DataFrame({"group": group})
+    fitted = TreeCalibrator(scale="logit", leaf=LogisticCalibrator()).fit(z, y, features=frame)
+    for name in "ab":
+        own = group == name
+        alone = LogisticCalibrator(scale="logit").fit(z[own], y[own]).predict_proba([0.5])
+        p = fitted.predict_proba([0.5], features=pd.DataFrame({"group": [name]}))
+        np.testing.assert_allclose(p, alone, rtol=1e-12)

@@ -6,6 +6,8 @@ import pytest
 from support.naive_tree import NaiveTree
 from trueodds import TreeCalibrator
 
+pytestmark = pytest.mark.filterwarnings("ignore::trueodds.exceptions.WorseThanOneMapWarning")
+
 
 def make(seed, m, constant=False):
     """Rounded attributes and a nominal one, so that cuts, gains and branches often tie."""

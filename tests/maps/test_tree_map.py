@@ -107,6 +107,7 @@ def fitted_trees():
     yield TreeCalibrator(pruning=None).fit(p, y, features=plain), p, plain
 
 
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.WorseThanOneMapWarning")
 def test_a_saved_tree_comes_back_equal_and_predicts_the_same(tmp_path):
     for calibrator, scores, X in fitted_trees():
         path = tmp_path / "tree.json"

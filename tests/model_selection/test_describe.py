@@ -105,11 +105,16 @@ def test_infinite_losses_and_scores_can_be_saved():
         trueodds.maps.IdentityMap().with_metadata(metadata)
 
 
-def test_methods_that_need_more_than_scores_have_no_losses(binary):
+def test_a_method_that_needs_features_has_no_losses_unless_its_fit_measures_them(binary):
     p, y = binary
     features = np.random.default_rng(0).random((len(y), 2))
+    group = trueodds.GroupCalibrator().fit(p, y, features=features)
+    assert "losses" not in fit_metadata(group, p, y)
     tree = trueodds.TreeCalibrator().fit(p, y, features=features)
-    assert "losses" not in fit_metadata(tree, p, y)
+    metadata = fit_metadata(tree, p, y)
+    expected = {"after": tree.out_of_fold_log_loss_, "one_map": tree.one_map_log_loss_}
+    assert metadata["losses"] == {"log_loss": expected}
+    assert tree.map_.with_metadata(metadata).metadata["losses"]["log_loss"] == expected
 
 
 def test_too_few_rows_to_hold_any_out_have_no_losses():

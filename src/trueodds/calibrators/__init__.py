@@ -30,6 +30,7 @@ _HOMES = {
     "PosteriorCalibrator": "._shared.base",
     "all_calibrators": "._shared.registry",
     "calibrator_names": "._shared.registry",
+    "default_method": "._shared.registry",
     "find_calibrator": "._shared.registry",
     "logistic_intervals": "._acp",
     "method_name": "._shared.registry",

@@ -34,6 +34,7 @@ from trueodds.calibrators._shared.base import PosteriorCalibrator as PosteriorCa
 from trueodds.calibrators._shared.registry import METHODS as METHODS
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names
+from trueodds.calibrators._shared.registry import default_method as default_method
 from trueodds.calibrators._shared.registry import find_calibrator as find_calibrator
 from trueodds.calibrators._shared.registry import method_name as method_name
 from trueodds.calibrators._smooth_isotonic import SmoothIsotonicCalibrator as SmoothIsotonicCalibrator

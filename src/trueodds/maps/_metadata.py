@@ -49,7 +49,7 @@ def _is_range(value: Any) -> bool:
 def _is_loss(value: Any) -> bool:
     return (
         isinstance(value, dict)
-        and {"after"} <= value.keys() <= {"before", "after"}
+        and {"after"} <= value.keys() <= {"before", "after", "one_map"}
         and all(_is_number(loss, "inf") and float(loss) >= 0 for loss in value.values())
     )
 
@@ -91,7 +91,8 @@ METADATA_KEYS: dict[str, Kind] = {
     "data": _FINGERPRINT,
     "losses": (
         _are_losses,
-        "log_loss and brier_score, each with before and after, and the numbers of folds and rows",
+        "log_loss and brier_score, each with before, after and one_map, and the numbers of folds "
+        "and rows",
     ),
     "parent": _FINGERPRINT,
     "notes": (lambda _: True, "anything"),

@@ -230,12 +230,15 @@ class TreeMap(CalibrationMap):
 
     def nodes_of(self, features: Any) -> npt.NDArray[np.int32]:
         """The node (a leaf, unless a category is unknown) that each row of features leads to."""
-        space = self.space
+        return self.nodes_of_encoded(self.space.encode(features))
+
+    def nodes_of_encoded(self, encoded: Floats) -> npt.NDArray[np.int32]:
+        """:meth:`nodes_of` of features whose categories are codes already."""
         first, children = self.__dict__["_first_child"], self.__dict__["_children"]
         nodes: npt.NDArray[np.int32] = route(
-            space.encode(features),
+            encoded,
             self.fill,
-            space.n_values,
+            self.space.n_values,
             self.attribute,
             self.cut,
             first,
@@ -258,7 +261,11 @@ class TreeMap(CalibrationMap):
 
     def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Probabilities of all classes, of shape (n, n_classes), from validated scores."""
-        nodes = self.nodes_of(features)
+        return self.apply_encoded(scores, self.space.encode(features))
+
+    def apply_encoded(self, scores: Floats, encoded: Floats) -> Floats:
+        """:meth:`apply_to_all` with features whose categories are codes already."""
+        nodes = self.nodes_of_encoded(encoded)
         if len(nodes) != len(scores):
             raise InputError(
                 f"Found input variables with inconsistent numbers of samples: scores has "

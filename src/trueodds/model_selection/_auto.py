@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 import numpy as np
 
 from trueodds.basics.log import logger
-from trueodds.calibrators import Calibrator, FeatureCalibrator, IdentityCalibrator, find_calibrator
+from trueodds.calibrators import (
+    Calibrator,
+    FeatureCalibrator,
+    IdentityCalibrator,
+    default_method,
+    find_calibrator,
+)
 from trueodds.estimator import unfitted
 from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning, warn_user
 from trueodds.inputs import Floats, InputScale, check_choice
@@ -30,13 +36,6 @@ __all__ = ["AutoCalibrator"]
 
 Select = Literal["default", "one_se", "best", "stack"]
 SELECT = ("default", "one_se", "best", "stack")
-
-
-def default_method(n_classes: int, *, has_features: bool = False) -> str:
-    """The method with the lowest losses; see ``docs/arena.md`` and ``docs/groups.md``."""
-    if has_features:
-        return "group"
-    return "bayesian_smooth" if n_classes == 2 else "bayesian_structured"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

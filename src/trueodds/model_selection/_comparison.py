@@ -22,6 +22,7 @@ from trueodds.calibrators import (
     Calibrator,
     all_calibrators,
     calibrator_names,
+    default_method,
     find_calibrator,
     method_name,
 )
@@ -38,7 +39,6 @@ from trueodds.inputs import (
     check_level,
 )
 from trueodds.metrics import expected_calibration_error
-from trueodds.model_selection._auto import default_method
 from trueodds.model_selection._folds import (
     Folds,
     LossTable,

@@ -59,8 +59,8 @@ def fit_metadata(
         scores, and a fingerprint of the data. Log-loss and Brier score are given before the map
         and after it. ``before`` is that of all rows; the
         change is measured out of fold, on at most 10,000 rows and by five more fits of the method.
-        Losses are left out for methods that need features or depend on the order of the rows, and
-        for mixtures.
+        Losses are left out for methods that depend on the order of the rows, for mixtures, and for
+        methods that need features, except the out-of-fold log-loss of a tree and of one map.
 
     Examples
     --------
@@ -120,8 +120,19 @@ def rows_metadata(
         metadata["total_weight"] = float(rows.row_weight.sum())
     metadata["score_range"] = [json_number(rows.scores.min()), json_number(rows.scores.max())]
     metadata["data"] = _fingerprint(rows)
-    losses = None if learned is None else fold_losses(learned, rows)
+    losses = None if learned is None else _losses(learned, rows)
     return metadata if losses is None else {**metadata, "losses": losses}
+
+
+def _losses(learned: Calibrator, rows: Rows) -> dict[str, Any] | None:
+    """Those that the fit has measured itself; else measured now."""
+    after = vars(learned).get("out_of_fold_log_loss_")
+    if after is None:
+        return fold_losses(learned, rows)
+    if np.isnan(after):
+        return None
+    one_map = vars(learned)["one_map_log_loss_"]
+    return {"log_loss": {"after": json_number(after), "one_map": json_number(one_map)}}
 
 
 def _options(calibrator: Calibrator) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import numpy as np
 
 import trueodds
 from trueodds.basics.files import as_path, write_text
+from trueodds.calibrators import default_method
 from trueodds.decisions._guarantees import Risk
 from trueodds.inputs import (
     Floats,
@@ -33,7 +34,6 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
-from trueodds.model_selection._auto import default_method
 from trueodds.report._diagrams import diagrams
 from trueodds.report._page import render
 from trueodds.report._plain import number, show_method

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from trueodds.basics.threads import single_threaded_blas
-from trueodds.calibrators import Calibrator, Curves, FeatureCalibrator, find_calibrator
+from trueodds.calibrators import (
+    Calibrator,
+    Curves,
+    FeatureCalibrator,
+    default_method,
+    find_calibrator,
+)
 from trueodds.calibrators._group.effects import GroupEffects, effects_of, feature_name
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_tuple, validate_scores
@@ -218,8 +224,7 @@ class GroupCalibrator(FeatureCalibrator):
         if self.base is not None:
             options = {**self.base.get_params(deep=False), **own, "classes": None}
             return type(self.base)(**options)
-        name = "bayesian_smooth" if n_classes == 2 else "bayesian_structured"
-        kind: Any = find_calibrator(name)
+        kind: Any = find_calibrator(default_method(n_classes))
         default: Calibrator = kind(**own)
         return default
 

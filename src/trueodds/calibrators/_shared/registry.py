@@ -21,6 +21,7 @@ __all__ = [
     "METHODS",
     "all_calibrators",
     "calibrator_names",
+    "default_method",
     "find_calibrator",
     "method_name",
 ]
@@ -60,6 +61,13 @@ METHODS = {
 }
 """The module and the class of each method of this package."""
 GROUP = "trueodds.calibrators"
+
+
+def default_method(n_classes: int, *, has_features: bool = False) -> str:
+    """The method with the lowest losses; see ``docs/arena.md`` and ``docs/groups.md``."""
+    if has_features:
+        return "group"
+    return "bayesian_smooth" if n_classes == 2 else "bayesian_structured"
 
 
 def method_name(class_name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -10,7 +11,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.calibrators import Calibrator, FeatureCalibrator
+from trueodds.calibrators import (
+    Calibrator,
+    FeatureCalibrator,
+    default_method,
+    find_calibrator,
+)
 from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
@@ -19,7 +25,12 @@ from trueodds.calibrators._tree.growth import (
 )
 from trueodds.calibrators._tree.leaves import leaf_maps, linear_map
 from trueodds.calibrators._tree.rows import TreeRows, canonical_rows
-from trueodds.exceptions import InputError
+from trueodds.exceptions import (
+    InputError,
+    TrueoddsWarning,
+    WorseThanOneMapWarning,
+    warn_user,
+)
 from trueodds.inputs import (
     Floats,
     as_seed,
@@ -34,12 +45,15 @@ from trueodds.inputs import (
 from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps.tree_features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
+from trueodds.numerics.losses import row_losses
 from trueodds.numerics.magnitude import bounded_scores, bounded_weights
 from trueodds.rows import Rows, errors_as_input_errors
 
 __all__ = ["TreeCalibrator"]
 
 NO_LIMIT = np.iinfo(np.int64).max
+ENOUGH_ROWS = 10_000
+"""Out of fold, after which no further fold is held out."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -92,6 +106,12 @@ class TreeCalibrator(FeatureCalibrator):
     n_iterations_ : int
         Iterations at each node; 0 if chosen at every node.
     n_leaves_ : int
+    out_of_fold_log_loss_ : float
+        Log-loss of rows that are predicted by trees grown and pruned without them. Of many rows,
+        only as many folds are held out as have 10,000.
+    one_map_log_loss_ : float
+        Log-loss of the same rows by one map for all of them, the default method, on the same folds.
+        Both are NaN if a fold leaves a single class.
 
     Notes
     -----
@@ -107,8 +127,12 @@ class TreeCalibrator(FeatureCalibrator):
     If no score column varies at a node, an intercept is fitted; in the authors' program rounding
     decides there.
 
+    A tree of several leaves whose out-of-fold log-loss is greater than that of one map raises a
+    :class:`~trueodds.exceptions.WorseThanOneMapWarning`. The cross-validation repeats the whole
+    fit, so the loss is honest, but it is that of ``cv`` other trees.
+
     Cost: features are sorted once; then one pass over rows and features for each level of cv + 1
-    trees.
+    trees. The losses repeat this for each fold that is held out, with a fit of the default method.
 
     References
     ----------
@@ -212,6 +236,16 @@ class TreeCalibrator(FeatureCalibrator):
     def _grow(self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any]) -> None:
         if self.cv != "weka":
             rows = canonical_rows(rows)
+        options = self._tree_options(rows.weight)
+        tree, self.map_ = self._fit_tree(rows, space, classes, options)
+        self.classes_ = classes
+        self.n_iterations_ = tree.n_iterations
+        self.n_leaves_ = int((tree.attribute < 0).sum())
+        self._measure(rows, space, tree.test_weight, options)
+
+    def _fit_tree(
+        self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any], options: TreeOptions
+    ) -> tuple[FittedTree, TreeMap]:
         columns = self._columns(rows.scores, len(classes))
         counts = np.bincount(rows.codes, rows.weight, len(classes)).astype(np.float64)
         data = TreeData(
@@ -222,11 +256,49 @@ class TreeCalibrator(FeatureCalibrator):
             weight=np.ascontiguousarray(rows.weight),
             targets=class_targets(counts, self.label_smoothing),
         )
-        tree = fit_tree(data, self._tree_options(rows.weight))
-        self.classes_ = classes
-        self.n_iterations_ = tree.n_iterations
-        self.n_leaves_ = int((tree.attribute < 0).sum())
-        self.map_ = self._tree_map(tree, space, rows, classes)
+        tree = fit_tree(data, options)
+        return tree, self._tree_map(tree, space, rows, classes)
+
+    def _measure(
+        self, rows: TreeRows, space: FeatureSpace, test_weight: Floats, options: TreeOptions
+    ) -> None:
+        """Set the losses out of fold, and warn if one map for all rows has a smaller one."""
+        own, one, total, n_tested = 0.0, 0.0, 0.0, 0
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TrueoddsWarning)  # the fit itself has warned
+                for weight in test_weight:
+                    train, test = rows.weighing(rows.weight - weight), rows.weighing(weight)
+                    if not len(test.codes) or n_tested >= ENOUGH_ROWS:
+                        continue
+                    for_one = self._one_map(train, test)
+                    _, fitted = self._fit_tree(train, space, self.classes_, options)
+                    own += _loss(fitted.apply_encoded(test.scores, test.attributes), test)
+                    one += _loss(for_one, test)
+                    total += float(test.weight.sum())
+                    n_tested += len(test.codes)
+        except (InputError, ArithmeticError, np.linalg.LinAlgError):
+            total = math.nan  # too few rows for a fold
+        self.out_of_fold_log_loss_, self.one_map_log_loss_ = own / total, one / total
+        if self.n_leaves_ > 1 and self.out_of_fold_log_loss_ > self.one_map_log_loss_:
+            warn_user(
+                f"out of fold, trees have a log-loss of {self.out_of_fold_log_loss_:.4f}, one map "
+                f"for all rows {self.one_map_log_loss_:.4f}: the tree overfits. GroupCalibrator "
+                "learns from features only what the rows show; AutoCalibrator is one map.",
+                WorseThanOneMapWarning,
+            )
+
+    def _one_map(self, train: TreeRows, test: TreeRows) -> Floats:
+        """Probabilities (n, n_classes) of the test rows by the default method."""
+        n_classes = len(self.classes_)
+        kind: Any = find_calibrator(default_method(n_classes))
+        method: Calibrator = kind(scale=self.scale, label_smoothing=self.label_smoothing)
+        learn, apply = train.scores, test.scores
+        if n_classes == 2 and learn.ndim == 2:
+            learn, apply = positive_column(learn, self.scale), positive_column(apply, self.scale)
+        rows = Rows(learn, train.codes, train.weight)
+        rows.check_two_classes()
+        return method.fit_map(rows).apply_to_all(apply)
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         raise InputError(
@@ -319,3 +391,9 @@ class TreeCalibrator(FeatureCalibrator):
         if not isinstance(self.map_, TreeMap):
             raise InputError("map_ is not a tree.")
         return self.map_
+
+
+def _loss(p: Floats, rows: TreeRows) -> float:
+    """Log-loss of all rows, weighted."""
+    losses = row_losses("log_loss", rows.codes, p[:, 1] if p.shape[1] == 2 else p)
+    return float(rows.weight @ losses)

@@ -59,6 +59,7 @@ class FittedTree:
     """The pruned tree, nodes in pre-order.
 
     ``coef`` has one row of slopes and an intercept for each modeled class; see the kernels.
+    ``test_weight`` has a row for each fold: the weight of all rows in its test part.
     """
 
     parent: Ints
@@ -67,6 +68,7 @@ class FittedTree:
     weight: Floats
     coef: Floats
     n_iterations: int
+    test_weight: Floats
 
 
 def fit_tree(data: TreeData, options: TreeOptions) -> FittedTree:
@@ -126,6 +128,7 @@ class _Grower:
             weight=nodes.mass[kept],
             coef=nodes.coef[kept],
             n_iterations=self.kernel.n_iterations,
+            test_weight=self.test_weight,
         )
 
     def _best_alpha(self, alphas: Floats) -> float:

@@ -26,7 +26,7 @@ def leaf_maps(
     learner: Calibrator, tree: TreeMap, rows: TreeRows, least: float
 ) -> tuple[CalibrationMap, ...]:
     """The learner's map at every node with enough rows; elsewhere the parent's."""
-    at, n = tree.nodes_of(rows.attributes), len(tree.parent)
+    at, n = tree.nodes_of_encoded(rows.attributes), len(tree.parent)
     end = np.arange(1, n + 1)
     for node in range(n - 1, 0, -1):
         above = tree.parent[node]

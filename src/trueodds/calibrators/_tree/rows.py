@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ class TreeRows:
     def of_positive_weight(self) -> TreeRows:
         """Without the rows of weight zero."""
         return self if self.weight.all() else self.take(self.weight > 0)
+
+    def weighing(self, weight: Floats) -> TreeRows:
+        """Those with a positive weight, of these weights."""
+        return replace(self, weight=weight).of_positive_weight()
 
     def weighed(self) -> TreeRows:
         """Scale to a mean weight of one, unless weights are whole numbers, which count rows.

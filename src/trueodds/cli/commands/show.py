@@ -148,6 +148,7 @@ def losses_text(metadata: dict[str, Any]) -> str:
     losses = metadata.get("losses", {})
     words = [
         f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
+        + (f" (one map: {_loss(losses[name]['one_map'])})" if "one_map" in losses[name] else "")
         for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
         if name in losses
     ]
@@ -162,7 +163,7 @@ def losses_text(metadata: dict[str, Any]) -> str:
         )  # a weight of k is k rows
         of_all = f" of {whole:,}" if losses["rows"] < whole else ""
         sizes.append(f"{losses['rows']:,}{of_all} rows")
-    measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ""
+    measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ", out of fold"
     return f"{', '.join(words)}{measured}"
 
 
