@@ -10,6 +10,7 @@ from scipy.special import expit
 from trueodds import TreeCalibrator
 from trueodds.maps import TreeMap
 from trueodds_studies._optional import need
+from trueodds_studies._protocol import quietly
 from trueodds_studies._report import Claim, Figure
 from trueodds_studies._study import Results, Row, pick_rows
 from trueodds_studies._task import Task, crossed, stable_seed
@@ -38,7 +39,8 @@ def example_rows(task: Task) -> list[Row]:
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     scores = cross_val_predict(svm, rows.X, rows.y, cv=folds, method="decision_function")
     tree = TreeCalibrator(scale="raw", cv="weka", categorical=range(10))
-    found: Any = tree.fit(scores, rows.y, features=rows.X).map_
+    with quietly():
+        found: Any = tree.fit(scores, rows.y, features=rows.X).map_
     return _nodes(found, rows, svm.fit(rows.X, rows.y).decision_function(rows.X))
 
 
