@@ -12,7 +12,7 @@ PACKAGES = (
     "monitoring", "report", "stats",
 )  # fmt: skip
 STATEFUL = {
-    *("AutoCalibrator", "MethodRun"),  # fitted; filled fold by fold
+    *("AutoCalibrator", "PerGroupCalibrator", "MethodRun"),  # fitted; filled fold by fold
     *("History", "Stream", "Watch"),  # updated row by row
 }
 ARRAYS = ("Floats", "Labels", "NDArray")

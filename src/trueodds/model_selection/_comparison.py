@@ -37,6 +37,7 @@ from trueodds.inputs import (
     check_integer,
     check_jobs,
     check_level,
+    is_choice,
 )
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._folds import (
@@ -289,7 +290,9 @@ def compare_calibrators(
     sample_weight : array-like of shape (n,), default=None
         A weight of k equals k repetitions, which can be in different folds.
     features : array or frame of n rows, default=None
-        For methods that need the original features; with them, ``"default"`` has the tree.
+        For methods that need the original features. With them, ``"default"`` also has ``group``,
+        ``tree`` and ``per_group``: the default method in each group separately, without pooling.
+        Its groups are all combinations of levels, with numbers in five bands.
     cv : int, default=5
         Number of folds; at most the number of rows.
     n_repeats : int, default=1
@@ -352,6 +355,15 @@ def compare_calibrators(
     default = None
     if select == "default":
         default = default_method(rows.n_classes, has_features=features is not None)
+    if features is not None and is_choice(calibrators, "default"):
+        from trueodds.model_selection._per_group import PerGroupCalibrator
+
+        one_map = default_method(rows.n_classes)
+        calibrators = {
+            one_map: find_calibrator(one_map)(),
+            **_named(calibrators, rows.n_classes, has_features=True),
+            "per_group": PerGroupCalibrator(),
+        }
     return compare_rows(rows, calibrators, options, scale, features, default=default)
 
 

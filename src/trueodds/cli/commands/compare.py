@@ -34,7 +34,8 @@ Feature = Annotated[
     o.data_option(
         "--feature",
         metavar="COLUMN",
-        help="A group or feature, such as region, for the methods 'group' and 'tree'; repeatable.",
+        help="A group or feature, such as region, for the methods 'group' and 'tree' and for a map "
+        "in each group ('per_group'); repeatable.",
     ),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all cores.")]

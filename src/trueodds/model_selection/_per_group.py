@@ -1,0 +1,98 @@
+"""A map for each group, without pooling: what partial pooling is compared with."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from trueodds.calibrators import FeatureCalibrator, default_method, find_calibrator
+from trueodds.exceptions import InputError, TrueoddsWarning
+from trueodds.inputs import Floats
+from trueodds.maps import CalibrationMap
+from trueodds.maps.tree_features import FeatureSpace
+from trueodds.rows import Rows
+
+__all__ = ["PerGroupCalibrator"]
+
+N_BANDS = 5
+"""Of a number, of equal mass, as in :func:`trueodds.metrics.group_test`."""
+MOST_GROUPS = 100
+"""The most frequent; others share the map of all rows."""
+Codes = npt.NDArray[np.intp]
+
+
+class PerGroupCalibrator(FeatureCalibrator):
+    """The default method in each group separately, for comparison only.
+
+    A group has the same level of every feature; numbers are cut into five bands. Groups that are
+    not among the 100 most frequent, or have one class only, use the map of all rows.
+    """
+
+    title = "a map for each group"
+    complexity = 130
+    is_monotone = False
+    learns_classes_jointly = True
+    needs_features = True
+
+    def _fit(self, rows: Rows) -> CalibrationMap:
+        raise InputError("a map for each group needs features: call fit(scores, y, features=X).")
+
+    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+        """Fit one map to all rows, and one to the rows of each group."""
+        self.check_settings()
+        given = Rows.read(scores, y, sample_weight, scale=self.scale, classes=self.classes)
+        rows = given.of_positive_weight()
+        rows.check_two_classes()
+        weight = given.row_weight
+        self._space, encoded = FeatureSpace.learn(features, None, weight)
+        self._cuts = [
+            _cuts(column[~np.isnan(column)]) if known is None else None
+            for column, known in zip(encoded[weight > 0].T, self._space.categories, strict=True)
+        ]
+        self._groups, group, sizes = np.unique(
+            self._cells(encoded[weight > 0]), axis=0, return_inverse=True, return_counts=True
+        )
+        kind: Any = find_calibrator(default_method(rows.n_classes))
+        method = kind(scale=self.scale, label_smoothing=self.label_smoothing)
+        with self._fitting():
+            self.classes_ = given.classes
+            self.map_ = method.fit_map(rows)
+            self._maps = [self.map_] * len(sizes)
+            for code in np.argsort(-sizes, kind="stable")[:MOST_GROUPS]:
+                own = rows.take(np.flatnonzero(group.ravel() == code))
+                if len(np.unique(own.codes)) > 1:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", TrueoddsWarning)  # a class may be missing
+                        self._maps[code] = method.fit_map(own)
+        return self
+
+    def _cells(self, encoded: Floats) -> Codes:
+        """The level of each feature in each row; -1 if it is missing, -2 if it is new."""
+        columns = [
+            np.where(column < 0, -2, column) if cuts is None else np.searchsorted(cuts, column)
+            for column, cuts in zip(encoded.T, self._cuts, strict=True)
+        ]
+        return np.where(np.isnan(encoded), -1, np.stack(columns, axis=1)).astype(np.intp)
+
+    def predict_proba(self, scores: Any, *, features: Any = None) -> Floats:
+        """Return the probabilities by the map of each row's group."""
+        self._check_fitted("map_")
+        array = self._check_scores(scores)
+        result = self.map_.apply_to_all(array)
+        cells = self._cells(self._space.encode(features))
+        known, group = np.unique(cells, axis=0, return_inverse=True)
+        place = {tuple(cell): k for k, cell in enumerate(self._groups.tolist())}
+        for code, cell in enumerate(known.tolist()):
+            own = group.ravel() == code
+            if (k := place.get(tuple(cell))) is not None:
+                result[own] = self._maps[k].apply_to_all(array[own])
+        return result
+
+
+def _cuts(values: Floats) -> Floats:
+    """Ends of the bands."""
+    shares = np.arange(1, N_BANDS) / N_BANDS
+    return np.unique(np.quantile(values, shares)) if len(values) else values
