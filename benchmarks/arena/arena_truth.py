@@ -129,7 +129,7 @@ def show(options: argparse.Namespace) -> None:
         errors = np.sqrt((within**2).sum(axis=0)) / len(TRUTHS)
         for j in np.argsort(means):
             print(f"  {methods[j]:34}{means[j]:9.5f} ± {errors[j]:.5f}")
-        if options.default not in methods:
+        if options.default not in methods or len(methods) == 1:
             continue
         ours = methods.index(options.default)
         others = [j for j in range(len(methods)) if j != ours]

@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
-from trueodds.numerics.smooth_curve.fit import Prior, fit_all, fit_smooth_curve
+from trueodds.numerics.smooth_curve.fit import Prior, _Bare, fit_all, fit_smooth_curve
+from trueodds.numerics.smooth_curve.models import Curve
 
 
 def sample(truth, n, seed=0, spread=2.0):
@@ -126,3 +127,16 @@ def test_separable_cells_end_at_finite_coefficients():
     fits = fit_all(np.array([[-1.0], [1.0]]), np.array([[-600.0, 600.0]]), cells, prior)
     assert np.isfinite(fits.theta).all()
     assert np.isfinite(fits.evidence).all()
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_unchanged_scores_have_more_prior_mass_with_few_rows(n):
+    z, n_neg, n_pos = sample(lambda z: z, n)
+    cells = LogOddsCells(z, n_neg, n_pos)
+    bare = {kind: _Bare(Curve(cells), kind) for kind in ("as_it_is", "temperature")}
+    likelihood = n_pos @ log_expit(z) + n_neg @ log_expit(-z)
+    assert bare["as_it_is"].evidence == pytest.approx(likelihood + np.log(8 * (1 + 200 / n)))
+    slope = bare["temperature"].members(z, np.ones(1))[0].mean[0] / z[0]
+    likelihood = n_pos @ log_expit(slope * z) + n_neg @ log_expit(-slope * z)
+    cost = np.log(n) / 2 - 1  # a parameter was fitted
+    assert bare["temperature"].evidence == pytest.approx(likelihood - cost + np.log(8))

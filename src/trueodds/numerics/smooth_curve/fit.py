@@ -28,6 +28,7 @@ from trueodds.numerics.smooth_curve.models import (
     HALF_THE_RANKING,
     JUMP,
     SPREAD_FACTOR,
+    SQUASHED_COUNTS_AS,
     Center,
     Curve,
     Kind,
@@ -54,8 +55,14 @@ ROWS_FOR_FINER_WAVES, ROWS_FOR_STEPS = 2000, 300
 BARE_COUNTS_AS = 8.0
 """Models of the 77 that one without features is worth, a priori. With 1, calibrated scores lose up
 to 0.0008 of log-loss at 1,000 rows; with 4 or 12, the mean over the arena is the same to 0.0001."""
+CAUTIOUS_UNTIL = 200.0
+"""Unchanged scores are worth (1 + 200/n) times as much: with few rows, a change that the evidence
+hardly supports harms more often. Without it, 20 of 873 experiments lose more than 0.002 of
+log-loss; with it, 10 do, and the mean loss is the same to 0.0001."""
 JUMP_CENTERS = (
-    *(Center(kind, 0.3) for kind in ("as_it_is", "temperature", "squashed")),
+    Center("as_it_is", 0.3),
+    Center("temperature", 0.3),
+    Center("squashed", 0.3, SQUASHED_COUNTS_AS),
     Center("base_rate", 1.0),
 )
 JUMP_LENGTHS = (None, LENGTHS[0])
@@ -165,8 +172,10 @@ class _Bare:
         cells = curve.cells
         eta = curve.center(kind, cells.z)
         likelihood = eta @ cells.n_pos - np.logaddexp(0, eta) @ cells.weight
-        cost = charge(kind, cells) - np.log(BARE_COUNTS_AS)
-        self.evidence = np.array([likelihood - cost])
+        counts_as = BARE_COUNTS_AS
+        if kind != "temperature":
+            counts_as *= 1 + CAUTIOUS_UNTIL / max(cells.total, 1.0)
+        self.evidence = np.array([likelihood - charge(kind, cells) + np.log(counts_as)])
         # Of the logarithm of a temperature: what the rows say of it, and its prior.
         q = sigmoid(eta)
         precision = cells.weight @ (q * (1 - q) * eta**2) + SPREAD_FACTOR**-2
@@ -213,6 +222,7 @@ class _Batch:
         self._fits = fit_all(features, offset, curve.cells, prior, parents)
         charges = {kind: charge(kind, curve.cells) for kind in set(self._kinds)}
         self.evidence = self._fits.evidence - [charges[kind] for kind in self._kinds]
+        self.evidence += np.log([center.counts_as for _ in amplitudes for center in centers])
         self.evidence += np.log(JUMPS_COUNT_AS) if jumps else 0.0
 
     def _features(self, z: Floats) -> Floats:
