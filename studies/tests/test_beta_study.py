@@ -259,7 +259,10 @@ def test_the_program_decides_only_where_the_text_does_not_confirm():
     assert judged([yes], [no])[0].word == "confirmed"
     (found,) = judged([no], [yes])
     assert found.verdict_and_reason == "confirmed with the authors' measure (learner)"
-    assert found.evidence == "False. *Program:* True"
+    assert found.evidence == "*Text:* False. *Program:* True"
+    # The second reading stays visible where the text confirms a claim.
+    (kept,) = judged([yes], [no])
+    assert kept.in_words == "text: confirmed; program: not confirmed (refuted)"
     text = "Better on Ada-O by log-loss."
     assert judged([claim(text, False, "refuted")], [claim(text, True)])[0].reason == "solver"
 

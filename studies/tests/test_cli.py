@@ -67,8 +67,15 @@ def test_all_studies_are_run_into_one_folder_with_an_overview_of_their_claims(
     assert (tmp_path / "toy.md").exists()
     assert page.strip() == (tmp_path / "claims.md").read_text().strip()
     day = dt.datetime.now(dt.UTC).date().isoformat()
-    assert f"| [toy](toy.md) | 2 | 1 | 0 | 0 | 0 | 1 | {day} | 0 |" in page
+    assert f"| [toy](toy.md) | 2 | 1 | 0 | 0 | 0 | 1 | 1 | {day} | 0 |" in page
     assert "| Pigs fly \\| or not. | page 2 | *not tested* |" in page
+    (tmp_path / "claims.md").unlink()
+    code, _, said = run("study", "overview", "-o", str(tmp_path))
+    assert code == 0
+    assert "overview of the claims" in said
+    assert (tmp_path / "claims.md").read_text().strip() == page.strip()
+    again = run("study", "toy", "-o", str(tmp_path / "toy"), "--judge")[1]
+    assert again.strip() == (tmp_path / "toy.md").read_text().strip()
 
 
 @pytest.mark.parametrize(("words", "shown"), [(["--help"], "study"), (["study"], "beta")])

@@ -31,7 +31,8 @@ from trueodds_studies import (
     run_study,
     stable_seed,
 )
-from trueodds_studies._report import by_text_or_program
+from trueodds_studies._report import by_readings
+from trueodds_studies._significance import significant_sign, units_needed, verdict_of_signs
 
 
 @pytest.fixture
@@ -269,7 +270,7 @@ def test_a_report_is_saved_as_markdown_and_pictures(tmp_path):
     content = ReportContent("About <it>.", [], ["## More", Figure.of("dot", "A dot", canvas)])
     drawn = dataclasses.replace(STUDY, report=lambda _: content)
     path = run_study(drawn, folder=tmp_path / "s").save(tmp_path / "out")
-    assert sorted(p.name for p in path.parent.iterdir()) == ["toy-dot.png", "toy.md"]
+    assert sorted(p.name for p in path.parent.iterdir()) == ["toy-dot.png", "toy.json", "toy.md"]
     assert "![A dot](toy-dot.png)" in path.read_text()
 
 
@@ -323,16 +324,79 @@ def test_progress_is_silent_when_nobody_watches(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_where_the_text_does_not_confirm_a_claim_the_program_may():
+def test_every_reading_of_a_claim_stays_visible():
     words = ("It is so.", "Table 1")
     text, program = Claim(*words, False, "0 of 3", "data"), Claim(*words, True, "3 of 3")
     unclear = Claim(*words, "inconclusive", "1 of 3", "protocol")
-    by_program = by_text_or_program(text, program, "solver")
+
+    def read(first, second, **options):
+        return by_readings({"text": first, "program": second}, **options)
+
+    by_program = read(text, program, program="program", reason="solver")
     assert by_program.verdict_and_reason == "confirmed with the authors' measure (solver)"
-    assert by_program.evidence == "0 of 3"
-    assert by_text_or_program(text, unclear).verdict_and_reason == "inconclusive (protocol)"
-    assert by_text_or_program(program, text) == program
-    assert by_text_or_program(text, text) == text
+    assert by_program.evidence == "*Text:* 0 of 3. *Program:* 3 of 3"
+    assert by_program.in_words == "text: not confirmed (data); program: confirmed"
+    assert not by_program.by_every_reading
+    assert read(text, unclear, program="program").verdict_and_reason == "inconclusive (protocol)"
+    # A confirmation by the text does not hide that the program contradicts it.
+    by_text = read(program, text, program="program")
+    assert by_text.word == "confirmed"
+    assert by_text.in_words == "text: confirmed; program: not confirmed (data)"
+    assert not by_text.by_every_reading
+    assert read(text, program).word == "not confirmed"  # a second solver decides nothing
+    assert read(text, text, program="program") == text
+    assert program.by_every_reading
+
+
+def test_significance_is_student_s_test_over_units():
+    from scipy.stats import ttest_1samp
+
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 10, 40):
+        for _ in range(50):
+            values = rng.normal(0.5, 1, n)
+            test = ttest_1samp(values, 0)
+            expected = int(np.sign(test.statistic)) if test.pvalue < 0.05 else 0
+            error = values.std(ddof=1) / n**0.5
+            assert significant_sign(values.mean(), error, n) == expected
+    assert significant_sign(5.0, 0.0, 1) == 0
+    assert significant_sign(5.0, float("inf"), 10) == 0
+    assert significant_sign(5.0, 0.0, 3) == 1
+    assert verdict_of_signs([1, 1]) is True
+    assert verdict_of_signs([1, 0]) is None
+    assert verdict_of_signs([1, 0, -1]) is False
+    assert units_needed(2.8, 1.0, 10) == 10
+    assert units_needed(0.0, 1.0, 10) == 10**9
+
+
+def test_stored_results_are_judged_again_without_running_anything(tmp_path):
+    def refuse(todo, scratch):
+        raise AssertionError
+
+    with pytest.raises(InputError, match="no results"):
+        run_study(STUDY, folder=tmp_path, stored_only=True)
+    first = run_study(STUDY, folder=tmp_path)
+    again = run_study(dataclasses.replace(STUDY, run=refuse), folder=tmp_path, stored_only=True)
+    assert again.markdown == first.markdown
+    more = run_study(
+        dataclasses.replace(STUDY, run=refuse), folder=tmp_path, profile="full", stored_only=True
+    )
+    assert f"**{more.results.n_missing} of {more.results.n_tasks} tasks have no result.**" in (
+        more.markdown
+    )
+
+
+def test_one_worker_takes_the_cheapest_work_first(tmp_path):
+    order = []
+
+    def run(todo, scratch):
+        del scratch
+        for task in todo:
+            order.append(task["n"])
+            yield task, {"value": 1.0}
+
+    run_study(dataclasses.replace(STUDY, run=run, report=_nothing), folder=tmp_path)
+    assert order == sorted(order)
 
 
 def test_no_place_of_this_machine_is_in_the_studies():

@@ -15,6 +15,7 @@ from trueodds_studies import find_study, run_study
 from trueodds_studies._study import Results
 from trueodds_studies.papers.trees import learners
 from trueodds_studies.papers.trees import study as trees
+from trueodds_studies.papers.trees.compared import Compared
 from trueodds_studies.papers.trees.learners import logit_boost, rbf_svm, weka_naive_bayes
 from trueodds_studies.papers.trees.numbers import (
     METHODS,
@@ -228,6 +229,23 @@ def results_of(sign):
         rows.append({"part": "reliability", "set": "vote", "method": method, "predicted": 0.5,
                      "observed": 0.5 + gap, "weight": 10})  # fmt: skip
     return Results(pd.DataFrame(rows), "standard", len(rows))
+
+
+def test_a_set_with_one_fold_is_no_draw():
+    results = results_of(1)
+    frame = results.frame
+    few = frame[~((frame["set"] == "vote") & (frame["model"] == "stumps") & (frame["fold"] > 0))]
+    before, after = (
+        Compared(dataclasses.replace(results, frame=part), "stumps") for part in (frame, few)
+    )
+    assert "vote" in before.marks.index
+    assert "vote" not in after.marks.index
+    assert len(after.tested) == len(before.tested) - 1
+    test = after.signs("PS")
+    assert test.wins + test.draws + test.losses == len(after.tested)
+    claims = report(dataclasses.replace(results, frame=few)).claims
+    never = next(c for c in claims if c.text.startswith("With boosted stumps PCT is never"))
+    assert f"never on {len(after.tested)} sets with at least two folds" in never.evidence
 
 
 def test_the_papers_own_numbers_confirm_its_claims():

@@ -45,8 +45,9 @@ A study is a folder ``trueodds_studies/papers/<name>`` (hyphens become underscor
    the paper's numbers, CSV files in its folder, near ours; :func:`critical_difference_figure` draws
    Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
    :mod:`trueodds.stats` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
-   figure. Put no timings and no dates into it: it must not depend on history.
-   (``results.cpu_seconds`` and ``results.last_day`` are on the overview, :func:`claims_overview`.)
+   figure. A claim that the paper's text and its program decide differently goes through
+   ``by_readings``, which keeps both verdicts. Put no timings and no dates into it: the page gets
+   the CPU time and the day from the stored rows.
 
 The smallest study:
 
@@ -88,7 +89,7 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds_studies._diagrams import critical_difference_figure, significantly_better
     from trueodds_studies._learners import BoostedStumps, boosted_stumps, naive_bayes
-    from trueodds_studies._overview import claims_overview, save_all
+    from trueodds_studies._overview import claims_overview, save_all, save_overview
     from trueodds_studies._protocol import (
         Fold,
         InnerScores,
@@ -138,6 +139,7 @@ __all__ = [
     "quietly",
     "run_study",
     "save_all",
+    "save_overview",
     "significantly_better",
     "stable_seed",
     "stratified_fold",
@@ -201,6 +203,7 @@ def run_study(
     folder: str | Path | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
+    stored_only: bool = False,
 ) -> StudyReport:
     """Run what is missing of a study, and report on all of it.
 
@@ -218,6 +221,8 @@ def run_study(
         ``joblib.parallel_config`` says.
     progress : bool, default=True
         Show how far it is if stderr is a terminal.
+    stored_only : bool, default=False
+        Run nothing: judge the results that the folder has, such as after a change of the rules.
 
     Returns
     -------
@@ -230,7 +235,9 @@ def run_study(
 
     study = name if isinstance(name, Study) else find_study(name)
     place = Path(folder) if folder is not None else Path.cwd() / f"study-{study.name}"
-    results = run_tasks(study, profile, place, n_jobs=n_jobs, progress=progress)
+    results = run_tasks(
+        study, profile, place, n_jobs=n_jobs, progress=progress, stored_only=stored_only
+    )
     return StudyReport(
         name=study.name,
         title=study.title,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
+from trueodds.exceptions import InputError
 from trueodds_studies._report import StudyReport, Table, Verdict, markdown_table, write_whole
 
-__all__ = ["claims_overview", "save_all"]
+__all__ = ["claims_overview", "save_all", "save_overview"]
 
 NAME = "claims"
 REASONS = {
@@ -23,59 +25,81 @@ REASONS = {
 }
 
 
-def claims_overview(reports: Sequence[StudyReport]) -> str:
-    """A page in Markdown: how many claims of each paper hold, then every claim with its verdict."""
-    profile = reports[0].profile
+def claims_overview(studies: Sequence[Mapping[str, Any]]) -> str:
+    """A page in Markdown: how many claims of each paper hold, then every claim with its verdict.
+
+    Parameters
+    ----------
+    studies : sequence of mappings
+        :attr:`StudyReport.verdicts` of each study.
+    """
     lines = [
         "# The papers' claims, one line each",
         "",
         "```",
-        f"trueodds study all --profile {profile}",
+        f"trueodds study all --profile {studies[0]['profile']}",
         "```",
         "",
         "Each study runs the experiments of one paper; its page has the figures behind a verdict.",
         "",
-        *markdown_table(_counts(reports)),
+        *markdown_table(_counts(studies)),
         "",
-        "*Confirmed with the authors' measure*: by the measure of the authors' program, which "
-        "differs from that of the paper's text. *Inconclusive*: the figures do not contradict "
-        "the paper, but are too few to confirm it; the study's page gives the number that "
-        "would suffice. Every other verdict has a reason:",
+        "A claim is judged by the paper's text. *Confirmed with the authors' measure*: only by "
+        "the measure of the authors' program, which differs from that of the text. The last "
+        "column of a paper's table has the verdict of each reading; *by every reading* counts "
+        "claims that all of them confirm. *Inconclusive*: the figures neither show the claim nor "
+        "contradict it significantly; the study's page gives the number that would suffice. "
+        "Significant is what the paper's own test finds so; without one, Student's t-test over "
+        "data sets, samples or splits at 5%. Every other verdict has a reason:",
         "",
         *(f"- *{reason}*: {words}." for reason, words in REASONS.items()),
         "",
     ]
-    for report in reports:
-        rows = [[c.text, c.where, f"*{c.verdict_and_reason}*"] for c in report.content.claims]
-        claims = Table("", ["claim", "in the paper", "verdict"], rows)
-        lines += [f"## {report.paper}", "", f"[Tables, figures and evidence]({report.name}.md)", ""]
-        lines += [*markdown_table(claims), ""]
+    for study in studies:
+        rows = [[c["text"], c["where"], _verdict(c), c["readings"]] for c in study["claims"]]
+        claims = Table("", ["claim", "in the paper", "verdict", "each reading"], rows)
+        lines += [f"## {study['paper']}", "", f"[Tables, figures and evidence]({study['name']}.md)"]
+        lines += ["", *markdown_table(claims), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _counts(reports: Sequence[StudyReport]) -> Table:
+def _verdict(claim: Mapping[str, Any]) -> str:
+    reason = f" ({claim['reason']})" if claim["reason"] else ""
+    return f"*{claim['verdict']}{reason}*"
+
+
+def _counts(studies: Sequence[Mapping[str, Any]]) -> Table:
     verdicts = get_args(Verdict)
     rows = []
-    for report in reports:
-        words = Counter(claim.word for claim in report.content.claims)
-        run = report.results
+    for study in studies:
+        words = Counter(claim["verdict"] for claim in study["claims"])
         rows.append(
             [
-                f"[{report.name}]({report.name}.md)",
-                len(report.content.claims),
+                f"[{study['name']}]({study['name']}.md)",
+                len(study["claims"]),
                 *(words[verdict] for verdict in verdicts),
-                run.last_day,
-                f"{run.cpu_seconds / 60:.0f}",
+                sum(claim["by_every_reading"] for claim in study["claims"]),
+                study["computed"],
+                str(study["cpu_minutes"]),
             ]
         )
-    heads = ["study", "claims", *verdicts, "computed on", "CPU minutes"]
-    return Table("", heads, rows)
+    heads = ["study", "claims", *verdicts, "confirmed by every reading", "computed on"]
+    return Table("", [*heads, "CPU minutes"], rows)
 
 
 def save_all(reports: Sequence[StudyReport], folder: Path | str) -> Path:
     """Write every report and the overview; return the overview's path."""
     for report in reports:
         report.save(folder)
+    return save_overview(folder, [report.name for report in reports])
+
+
+def save_overview(folder: Path | str, names: Sequence[str]) -> Path:
+    """Write the overview of the reports that a folder has; return its path."""
+    files = [Path(folder) / f"{name}.json" for name in names]
+    studies = [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
+    if not studies:
+        raise InputError(f"{folder} has no reports of studies; run one with -o first.")
     path = Path(folder) / f"{NAME}.md"
-    write_whole(path, claims_overview(reports).encode())
+    write_whole(path, claims_overview(studies).encode())
     return path

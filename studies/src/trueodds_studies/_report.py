@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +22,7 @@ __all__ = [
     "Table",
     "Verdict",
     "beside",
-    "by_text_or_program",
+    "by_readings",
 ]
 
 Verdict = Literal[
@@ -37,7 +38,7 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, and what our run says to it.
+    """A statement of the paper, and the verdict of our run.
 
     Parameters
     ----------
@@ -50,8 +51,11 @@ class Claim:
     evidence : str
         The figures that the verdict rests on, or why it was not tested.
     reason : str, default=None
-        Of any verdict but *confirmed*: what it most likely comes from. ``"refuted"`` where the
-        opposite is significant here.
+        The most likely cause of any verdict but *confirmed*. ``"refuted"`` where the opposite is
+        significant here.
+    readings : tuple of (str, Claim), default=()
+        The same claim by each reading of the paper, with its name, if there are several
+        (:func:`by_readings`).
     """
 
     text: str
@@ -59,6 +63,7 @@ class Claim:
     verdict: bool | Verdict | None
     evidence: str
     reason: Reason | None = None
+    readings: tuple[tuple[str, Claim], ...] = ()
 
     @property
     def word(self) -> Verdict:
@@ -74,22 +79,49 @@ class Claim:
         """Both in one text."""
         return self.word if self.reason is None else f"{self.word} ({self.reason})"
 
+    @property
+    def in_words(self) -> str:
+        """The verdict of each reading; empty if there is one reading only."""
+        return "; ".join(f"{name}: {claim.verdict_and_reason}" for name, claim in self.readings)
 
-def by_text_or_program(text: Claim, program: Claim, reason: Reason | None = None) -> Claim:
-    """The claim as the paper's text has it; if that is not confirmed, as its program has it.
+    @property
+    def by_every_reading(self) -> bool:
+        """Whether each reading confirms it."""
+        return all(claim.word == "confirmed" for _, claim in self.readings or (("", self),))
+
+
+def by_readings(
+    readings: Mapping[str, Claim], *, program: str | None = None, reason: Reason | None = None
+) -> Claim:
+    """One verdict on a claim that was judged in several ways; every reading stays visible.
+
+    The first reading decides. If it does not confirm the claim, and the reading named ``program``
+    does, the claim is *confirmed with the authors' measure*.
 
     Parameters
     ----------
-    text, program : Claim
-        The same claim, judged by what the text says and by what the authors' program computes.
+    readings : mapping of str to Claim
+        The same claim, by the name of the reading; that of the paper's text first.
+    program : str, default=None
+        Name of the reading that is the authors' program, if there is one.
     reason : str, default=None
         Why the readings differ, if the program alone confirms it.
     """
-    if text.word != "confirmed" and program.word == "confirmed":
-        return replace(text, verdict="confirmed with the authors' measure", reason=reason)
-    if text.word != "confirmed" and program.word == "inconclusive":
-        return replace(text, verdict="inconclusive", reason=program.reason)
-    return text
+    first = next(iter(readings.values()))
+    if all(claim == first for claim in readings.values()):
+        return first  # about something that all readings share
+    found = replace(first, readings=tuple(readings.items()))
+    if len({claim.evidence for claim in readings.values()}) > 1:
+        parts = (f"*{name.capitalize()}:* {claim.evidence}" for name, claim in readings.items())
+        found = replace(found, evidence=". ".join(parts))
+    if program is None or first.word == "confirmed":
+        return found
+    other = readings[program]
+    if other.word == "confirmed":
+        return replace(found, verdict="confirmed with the authors' measure", reason=reason)
+    if other.word == "inconclusive":
+        return replace(found, verdict="inconclusive", reason=other.reason)
+    return found
 
 
 @dataclass(frozen=True)
@@ -201,7 +233,7 @@ class StudyReport:
     def markdown(self) -> str:
         """The report as Markdown; its pictures are beside it when it is saved."""
         lines = [f"# {self.title}", "", self.paper, "", "```", self.command, "```", ""]
-        lines += [self.content.summary, ""]
+        lines += [self._effort, "", self.content.summary, ""]
         lines += self._trouble()
         lines += ["## The paper's claims", "", *markdown_table(self._claims()), ""]
         for item in self.content.items:
@@ -226,21 +258,61 @@ class StudyReport:
             "",
         ]
 
+    @property
+    def _effort(self) -> str:
+        """How much was computed; from the stored rows, so that judging again changes nothing."""
+        minutes = self.results.cpu_seconds / 60
+        day = f", the last on {self.results.last_day}" if self.results.last_day else ""
+        return (
+            f"{self.results.n_tasks - self.results.n_missing:,} tasks in {minutes:.0f} minutes of "
+            f"CPU time{day}."
+        )
+
     def _claims(self) -> Table:
+        several = any(claim.readings for claim in self.content.claims)
+        heads = ["claim", "in the paper", "verdict", "each reading", "our figures"]
         rows = [
-            [c.text, c.where, f"*{c.verdict_and_reason}*", c.evidence] for c in self.content.claims
+            [c.text, c.where, f"*{c.verdict_and_reason}*", c.in_words, c.evidence]
+            for c in self.content.claims
         ]
-        return Table("", ["claim", "in the paper", "verdict", "our figures"], rows)
+        if not several:
+            heads, rows = heads[:3] + heads[4:], [row[:3] + row[4:] for row in rows]
+        return Table("", heads, rows)
+
+    @property
+    def verdicts(self) -> dict[str, Any]:
+        """The claims with their verdicts as plain values, for the overview of all studies."""
+        return {
+            "name": self.name,
+            "paper": self.paper,
+            "profile": self.profile,
+            "computed": self.results.last_day,
+            "cpu_minutes": round(self.results.cpu_seconds / 60),
+            "missing": self.results.n_missing,
+            "claims": [
+                {
+                    "text": claim.text,
+                    "where": claim.where,
+                    "verdict": claim.word,
+                    "reason": claim.reason,
+                    "readings": claim.in_words,
+                    "by_every_reading": claim.by_every_reading,
+                }
+                for claim in self.content.claims
+            ],
+        }
 
     def _picture(self, figure: Figure) -> str:
         return f"{self.name}-{figure.name}.png"
 
     def save(self, folder: Path | str) -> Path:
-        """Write ``<name>.md`` and the pictures; return the path of the former."""
+        """Write ``<name>.md``, the pictures and the verdicts; return the path of the first."""
         place = Path(folder)
         for item in self.content.items:
             if isinstance(item, Figure):
                 write_whole(place / self._picture(item), item.png)
+        verdicts = json.dumps(self.verdicts, indent=1, ensure_ascii=False)
+        write_whole(place / f"{self.name}.json", f"{verdicts}\n".encode())
         write_whole(place / f"{self.name}.md", self.markdown.encode())
         return place / f"{self.name}.md"
 

@@ -14,11 +14,13 @@ from trueodds.cli.output import emit_json, note
 
 __all__ = ["study"]
 
-ALL = "all"
+ALL, OVERVIEW = "all", "overview"
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", help=f"Which study, or {ALL}; without it, studies are listed."
+        metavar="[NAME]",
+        help=f"Which study, or {ALL}; {OVERVIEW} gathers the reports in FOLDER; without it, "
+        "studies are listed.",
     ),
 ]
 Profile = Annotated[str, typer.Option("--profile", help="How much of it: quick, standard or full.")]
@@ -32,6 +34,12 @@ Folder = Annotated[
         rich_help_panel=RESULT,
     ),
 ]
+Judge = Annotated[
+    bool,
+    typer.Option(
+        "--judge", help="Run nothing; report on the results that the folder has.", is_flag=True
+    ),
+]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")]
 
 
@@ -40,6 +48,7 @@ def study(
     profile: Profile = "quick",
     output: Folder = None,
     jobs: Jobs = 1,
+    judge: Judge = False,
     as_json: Json = False,
 ) -> None:
     """Run the experiments of a paper and print its claims beside what was found.
@@ -48,6 +57,7 @@ def study(
     --------
     trueodds study
     trueodds study beta --profile quick -o study-beta
+    trueodds study beta --profile quick -o study-beta --judge
     trueodds study all --profile standard --jobs 2 -o studies
     """
     from trueodds_studies import available, run_study
@@ -60,13 +70,23 @@ def study(
             typer.echo("\n".join(names))
         return
     if name == ALL:
-        _run_all(profile, output or "studies-output", jobs, as_json)
+        _run_all(profile, output or "studies-output", jobs, judge, as_json)
+        return
+    if name == OVERVIEW:
+        from trueodds_studies import save_overview
+
+        note(f"{save_overview(output or '.', names)}: overview of the claims.")
         return
     if name not in names:
         hint = suggestion(name, names, has="there are")
         raise UsageError(f"there is no study {shown(name)}; {hint}")
     found = run_study(
-        name, profile=profile, folder=output, n_jobs=jobs, progress=sys.stderr.isatty()
+        name,
+        profile=profile,
+        folder=output,
+        n_jobs=jobs,
+        progress=sys.stderr.isatty(),
+        stored_only=judge,
     )
     if output is not None:
         found.save(output)
@@ -77,18 +97,25 @@ def study(
         typer.echo(found.markdown)
 
 
-def _run_all(profile: str, output: str, jobs: int, as_json: bool) -> None:
+def _run_all(profile: str, output: str, jobs: int, judge: bool, as_json: bool) -> None:
     """Every study in a folder of its own, then all reports and the overview beside them."""
-    from trueodds_studies import available, claims_overview, run_study, save_all
+    from trueodds_studies import available, run_study, save_all
 
     show = sys.stderr.isatty()
     reports = [
-        run_study(name, profile=profile, folder=f"{output}/{name}", n_jobs=jobs, progress=show)
+        run_study(
+            name,
+            profile=profile,
+            folder=f"{output}/{name}",
+            n_jobs=jobs,
+            progress=show,
+            stored_only=judge,
+        )
         for name in available()
     ]
     path = save_all(reports, output)
     note(f"{path}: overview of {len(reports)} studies ({profile}), with their reports beside it.")
-    overview = claims_overview(reports)
+    overview = path.read_text(encoding="utf-8")
     if as_json:
         emit_json("studies", {"profile": profile, "markdown": overview})
     else:

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from typing import Any, Literal
 
 from trueodds_studies._optional import need
+from trueodds_studies._significance import significant_sign, units_needed
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.bayes_isotonic.numbers import SIZES
 
@@ -19,13 +20,14 @@ __all__ = [
     "KINDS",
     "LOSSES",
     "NINE",
+    "OWN",
     "PAIRS",
-    "POWER",
     "PROGRAM",
     "RIVALS",
     "Findings",
     "Gap",
     "Ranking",
+    "Reading",
     "Share",
     "in_words",
     "own_name",
@@ -41,11 +43,18 @@ NINE = (*PAIRS, *(f"{method}-platt" for method in PAIRS), "bayes-iso")
 """The methods of figure 3."""
 PROGRAM = {name: f"{name}-program" for name in ("enir-platt", "beta", "beta-platt")}
 """What stands for a method in the authors' program."""
+UNSMOOTHED = {"enir": "enir-text", "enir-platt": "enir-text-platt"}
+"""ENIR as its own paper's text describes it, without smoothing."""
+Reading = Literal["text", "program", "ENIR without smoothing"]
+OWN: dict[Reading, dict[str, str]] = {
+    "text": {},
+    "program": PROGRAM,
+    "ENIR without smoothing": UNSMOOTHED,
+}
+"""Which run stands for a method in each reading."""
 KINDS = ("over-over", "over-under", "under-under")
 CHANCE = 1.96
-"""Standard errors that chance exceeds in 5% of studies."""
-POWER = CHANCE + 0.84
-"""Standard errors at which 80% of studies see a difference."""
+"""Standard deviations that chance exceeds in 5% of cases."""
 MANY = 10_000
 Ranking = Literal["", "_by_map"]
 """Ends of the ranking by the model's scores, as in the paper's text, or by the map's."""
@@ -56,11 +65,11 @@ def in_words(needed: int) -> str:
     return f"{needed:,}" if needed <= MANY else f"more than {MANY:,}"
 
 
-def own_name(name: str, loss: str, *, program: bool = False) -> str:
+def own_name(name: str, loss: str, *, reading: Reading = "text") -> str:
     """The method that a name of Table 1 and figure 7 stands for, in which beta is two."""
     if "(" in name:
         name = "beta" if loss == "brier_score" else "beta-platt"
-    return PROGRAM.get(name, name) if program else name
+    return OWN[reading].get(name, name)
 
 
 @dataclass(frozen=True)
@@ -74,12 +83,12 @@ class Gap:
     @property
     def sign(self) -> int:
         """+1 or −1 if it is more than chance, else 0."""
-        return 0 if abs(self.mean) <= CHANCE * self.error else int(math.copysign(1, self.mean))
+        return significant_sign(self.mean, self.error, self.n)
 
     @property
     def needed(self) -> int:
         """Samples with which a difference as large as this one would be seen in 80%."""
-        return math.ceil(self.n * (POWER * self.error / self.mean) ** 2) if self.mean else 10**9
+        return units_needed(self.mean, self.error, self.n)
 
     def __str__(self) -> str:
         return f"{self.mean:+.4f} ± {self.error:.4f}"
@@ -112,14 +121,11 @@ class Share:
 
     def sign(self, limit: float) -> int:
         """+1 (−1) if it is above (below) the limit by more than chance, else 0."""
-        gap = self.mean - limit
-        return 0 if abs(gap) <= CHANCE * self.error else int(math.copysign(1, gap))
+        return significant_sign(self.mean - limit, self.error, self.n_sets)
 
     def sets_to_tell(self, paper: float, limit: float) -> int:
         """Sets with which the paper's share would be told from the limit in 80% of studies."""
-        if not math.isfinite(self.error) or paper == limit:
-            return 10**9
-        return math.ceil(self.n_sets * (POWER * self.error / (paper - limit)) ** 2)
+        return units_needed(paper - limit, self.error, self.n_sets)
 
     def __str__(self) -> str:
         spread = f" ± {100 * self.error:.0f}" if math.isfinite(self.error) else ""
@@ -207,19 +213,19 @@ class Findings:
         table = self.folds(value, size)[list(dict.fromkeys(methods))].dropna()
         return table.groupby(level=["set", "model"], sort=False).mean()
 
-    def improved(self, method: str, loss: str, size: int, *, program: bool = False) -> Any:
+    def improved(self, method: str, loss: str, size: int, *, reading: Reading = "text") -> Any:
         """For each pair, whether Platt's correction lowers the loss."""
         raw, corrected = (
-            own_name(name, loss, program=program) for name in (method, f"{method}-platt")
+            own_name(name, loss, reading=reading) for name in (method, f"{method}-platt")
         )
         table = self.means(loss, size, (raw, corrected))
         return table[corrected] < table[raw]
 
     def panel(
-        self, loss: str, size: int, names: Sequence[str] = COMPARED, *, program: bool = False
+        self, loss: str, size: int, names: Sequence[str] = COMPARED, *, reading: Reading = "text"
     ) -> Any:
         """Pairs × the methods of figure 7, or others."""
-        own = [own_name(name, loss, program=program) for name in names]
+        own = [own_name(name, loss, reading=reading) for name in names]
         return self.means(loss, size, own)[own].set_axis(list(names), axis=1)
 
     def sureness(self) -> Any:
@@ -252,16 +258,18 @@ class Findings:
         """Folds in which one sampled map outweighs all others together."""
         return self.folds("heaviest", size)[method].dropna() > 0.5
 
-    def won(self, loss: str, size: int, method: str = "bayes-iso", *, program: bool = False) -> Any:
+    def won(
+        self, loss: str, size: int, method: str = "bayes-iso", *, reading: Reading = "text"
+    ) -> Any:
         """For each pair, whether a method is better than Iso-Platt and ENIR-Platt."""
-        return _ahead(self.panel(loss, size, (method, *RIVALS), program=program), method)
+        return _ahead(self.panel(loss, size, (method, *RIVALS), reading=reading), method)
 
-    def won_unflagged(self, loss: str, *, program: bool = False) -> dict[str, Any]:
+    def won_unflagged(self, loss: str, *, reading: Reading = "text") -> dict[str, Any]:
         """The same at 3000 without flagged cases, read as pairs and as folds."""
         flagged, names = self.flagged(), ["bayes-iso", *RIVALS]
-        won = self.won(loss, 3000, program=program)
+        won = self.won(loss, 3000, reading=reading)
         mostly = flagged.groupby(level=["set", "model"], sort=False).mean() >= 0.5
-        own = [own_name(name, loss, program=program) for name in names]
+        own = [own_name(name, loss, reading=reading) for name in names]
         folds = self.folds(loss, 3000)[own].set_axis(names, axis=1).dropna()
         kept = folds[~flagged.reindex(folds.index)].groupby(level=["set", "model"]).mean()
         return {

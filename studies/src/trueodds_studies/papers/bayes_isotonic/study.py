@@ -42,6 +42,7 @@ from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed, stable_seed
 from trueodds_studies.datasets import load, make_beta_mixture
+from trueodds_studies.papers.bayes_isotonic.extras import PARTS, extra_tasks, run_extras
 from trueodds_studies.papers.bayes_isotonic.models import MODELS, held_out_scores
 from trueodds_studies.papers.bayes_isotonic.numbers import SIZES, sets_at_hand
 from trueodds_studies.papers.bayes_isotonic.report import report
@@ -73,6 +74,8 @@ METHODS: dict[str, Callable[..., Calibrator]] = {
     "enir-platt-program": partial(
         ENIRCalibrator, criterion="bic-authors", label_smoothing="platt", max_models=1
     ),
+    "enir-text": partial(ENIRCalibrator, smoothing=None),
+    "enir-text-platt": partial(ENIRCalibrator, smoothing=None, label_smoothing="platt"),
     "bayes-iso": _importance,
     "bayes-iso-text": partial(_importance, bounds="paper"),
     "chains": partial(BayesianIsotonicCalibrator, progress=False),
@@ -84,7 +87,7 @@ CURVES = ["bayes-iso", "enir-platt", "iso-platt", "beta", "log-platt", "chains"]
 ALL = (N_FOLDS, N_FOLDS)
 DEAR: dict[str, dict[str, tuple[int, int]]] = {
     "quick": {},
-    "standard": {"bayes-iso": (5, 1), "bayes-iso-text": (1, 1), "chains": (1, 1)},
+    "standard": {"bayes-iso-text": (1, 1), "chains": (1, 1)},
     "full": {},
 }
 """Methods that are run on some outer and inner folds only."""
@@ -107,6 +110,7 @@ def tasks(profile: str) -> list[Task]:
             for task in real
             if task["size"] == SIZES[0] and task["inner"] == 0 and task["method"] in SURE
         ),
+        *extra_tasks(profile),
     ]
 
 
@@ -134,7 +138,9 @@ def _real_tasks(profile: str) -> list[Task]:
 
 def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | list[Row]]]:
     """All methods on one synthetic sample, or on one trained model."""
-    if todo[0].part in ("real", "confidence"):
+    if todo[0].part in PARTS:
+        yield from run_extras(todo, METHODS)
+    elif todo[0].part in ("real", "confidence"):
         yield from _run_real(todo, scratch)
     elif todo[0].part == "synthetic":
         yield from _run_synthetic(todo)
@@ -304,11 +310,16 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
 
 
 def cost(task: Task) -> float:
-    """The authors' sampler takes time in proportion to the rows; chains hardly."""
-    size = float(task["size"] if "size" in task.options else task["n"])
+    """The authors' sampler takes time in proportion to the rows; chains hardly.
+
+    One worker runs the first inner fold of every outer fold before the others.
+    """
+    names = [name for name in ("size", "n") if name in task.options]
+    size = float(task[names[0]]) if names else 100.0
     costs = {"bayes-iso": 0.01 + 3e-4 * size, "chains": 0.2}
     costs["bayes-iso-text"] = costs["bayes-iso"]
-    return costs.get(str(task["method"]), 0.02)
+    turn = int(task["inner"]) if "inner" in task.options else 0
+    return costs.get(str(task["method"]), 0.02) * (1 + 100 * turn)
 
 
 STUDY = Study(
@@ -322,14 +333,14 @@ STUDY = Study(
     profiles={
         "quick": "two synthetic samples of each size, one fold of two sets with three models",
         "standard": (
-            "60 synthetic samples of each size, all 5 × 5 folds, nine models; Bayes-Iso on five of "
-            "the folds, one for each outer fold, its variants on one"
+            "60 synthetic samples of each size, all 5 × 5 folds, nine models, as in the paper; the "
+            "variants of Bayes-Iso on one fold"
         ),
-        "full": "60 synthetic samples of each size, all 5 × 5 folds, as in the paper",
+        "full": "the same, with the variants of Bayes-Iso on all folds",
     },
     tasks=tasks,
     run=run,
     report=report,
-    together=("set", "outer", "inner", "model", "n", "replicate"),
+    together=("set", "outer", "inner", "model", "n", "replicate", "true"),
     cost=cost,
 )

@@ -15,7 +15,8 @@ from scipy.stats import norm
 
 from trueodds.stats import average_ranks, friedman_test, nemenyi
 from trueodds_studies._diagrams import is_greater_better
-from trueodds_studies._report import Claim, Reason, Verdict, by_text_or_program
+from trueodds_studies._report import Claim, Reason, Verdict, by_readings
+from trueodds_studies._significance import by_signs, significant_sign
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.beta.extras import COPIES, FIGURE_2, SIZES
 from trueodds_studies.papers.beta.numbers import (
@@ -24,10 +25,12 @@ from trueodds_studies.papers.beta.numbers import (
     PAPER_RANKS,
     PARAMETRIC,
     SETS,
+    authors_table,
     table_2,
 )
 from trueodds_studies.papers.beta.ranks import MODEL_NAMES, Duel, Tables, duel, paired
 from trueodds_studies.papers.beta.running_time import time_claims
+from trueodds_studies.papers.beta.theory import theory_claims
 
 __all__ = [
     "CLOSE",
@@ -55,12 +58,9 @@ def judged(by_text: list[Claim], by_program: list[Claim]) -> list[Claim]:
     """
     found = []
     for text, program in zip(by_text, by_program, strict=True):
-        claim = text
-        if program.evidence != text.evidence:
-            both = f"{text.evidence}. *Program:* {program.evidence}"
-            claim = replace(text, evidence=both)
         cause: Reason = "solver" if any(map(text.text.__contains__, BY_SOLVER)) else "learner"
-        found.append(by_text_or_program(claim, program, cause))
+        both = {"text": text, "program": program}
+        found.append(by_readings(both, program="program", reason=cause))
     return found
 
 
@@ -249,28 +249,32 @@ def _outperforms(tables: Tables, version: str) -> Claim:
 
 
 def _especially(tables: Tables) -> Claim:
-    leads = {
-        (loss, model): duel(tables[loss, model][MAIN], loss, "beta", "logistic").lead
+    """The lead in rank over logistic against that on Ada-S, set by set (Student's t-test)."""
+    ranks = {
+        (loss, model): tables[loss, model][MAIN].rank(axis=1)
         for loss in LOSSES
         for model in MODEL_NAMES
     }
-    holds = all(
-        leads[loss, model] > leads[loss, "ada-s"]
-        for loss in LOSSES
-        for model in ("naive-bayes", "ada-o")
-    )
-    listed = "; ".join(
-        f"{LOSSES[loss]}: "
-        + ", ".join(f"{MODEL_NAMES[model]} {leads[loss, model]:.2f}" for model in MODEL_NAMES)
-        for loss in LOSSES
-    )
-    return Claim(
-        "Beta is preferable to logistic especially if the model has pushed the scores towards the "
-        "extremes (naive Bayes and Ada-O, not Ada-S).",
-        "section 4",
-        holds or "inconclusive",
-        f"lead in average rank: {listed}",
-        None if holds else "data",
+    leads = {key: table["logistic"] - table["beta"] for key, table in ranks.items()}
+    signs, words = [], []
+    for loss in LOSSES:
+        for model in ("naive-bayes", "ada-o"):
+            gap = leads[loss, model] - leads[loss, "ada-s"]
+            mean, error = float(gap.mean()), float(gap.std() / len(gap) ** 0.5)
+            signs.append(significant_sign(mean, error, len(gap)))
+            words.append(
+                f"{LOSSES[loss]}, {MODEL_NAMES[model]} {leads[loss, model].mean():.2f}, Ada-S "
+                f"{leads[loss, 'ada-s'].mean():.2f} ({mean:+.2f} ± {error:.2f})"
+            )
+    return by_signs(
+        Claim(
+            "Beta is preferable to logistic especially if the model has pushed the scores towards "
+            "the extremes (naive Bayes and Ada-O, not Ada-S).",
+            "section 4",
+            None,
+            f"lead in average rank: {'; '.join(words)}",
+        ),
+        signs,
     )
 
 
@@ -292,6 +296,8 @@ def _accuracy(tables: Tables) -> list[Claim]:
     claims = [replace(first, evidence=listed + power)]
     for model, printed in (("ada-o", 0.83), ("ada-s", 0.74)):
         table = tables["accuracy", model][MAIN]
+        theirs = authors_table("accuracy", model).loc[table.index, MAIN]
+        own = friedman_test(theirs, greater_is_better=is_greater_better("accuracy"))
         test = friedman_test(table, greater_is_better=is_greater_better("accuracy"))
         ranks = ", ".join(f"{m} {r:.2f}" for m, r in zip(MAIN, test.ranks.ranks, strict=True))
         same = test.chi_square_p_value > 0.05
@@ -300,7 +306,8 @@ def _accuracy(tables: Tables) -> list[Claim]:
                 f"By accuracy no two methods differ significantly on {MODEL_NAMES[model]}.",
                 "authors' results of the supplement",
                 same,
-                f"Friedman p = {test.chi_square_p_value:.2g} (authors {printed}); {ranks}",
+                f"Friedman p = {test.chi_square_p_value:.2g} on {len(table)} sets (authors "
+                f"{printed} on 41, {own.chi_square_p_value:.2g} on the same {len(table)}); {ranks}",
                 None if same else "refuted",
             )
         )
@@ -375,8 +382,8 @@ SMALL = 1000
 """Sets of at most so many rows are the smaller ones: about two thirds of the 41."""
 ALMOST = 0.05
 """How far on average a map may be from the identity to be almost it."""
-HEAVY = 1.0
-"""Skewness from which on a distribution is called highly skewed by the usual rule."""
+HEAVY, MOST = 0.5, 0.75
+"""Skewness beyond which a distribution is not symmetric, and the share of sets that need it."""
 
 
 def more_claims(results: Results, tables: Tables) -> list[Claim]:
@@ -384,6 +391,7 @@ def more_claims(results: Results, tables: Tables) -> list[Claim]:
     return [
         *_base_models(results, tables),
         *_figure_2(results, tables),
+        *theory_claims(),
         *_section_3_2(results),
         _signs(results),
         *_small(results, tables),
@@ -397,10 +405,7 @@ def _base_models(results: Results, tables: Tables) -> list[Claim]:
     scores = pick_rows(results.frame, part="scores")
     by_set = scores.groupby(["model", "set"])[["skew_negatives", "skew_positives"]].mean()
     median = by_set.groupby("model").median()
-    skewed = {
-        model: min(median.loc[model, "skew_negatives"], -median.loc[model, "skew_positives"])
-        for model in ("naive-bayes", "ada-o")
-    }
+    skewed = _skewed(by_set)
     worse = {
         name: int((tables["log_loss", m]["logistic"] > tables["log_loss", m]["uncalibrated"]).sum())
         for m, name in MODEL_NAMES.items()
@@ -420,15 +425,15 @@ def _base_models(results: Results, tables: Tables) -> list[Claim]:
         Claim(
             "The scores of each class by naive Bayes and AdaBoost are heavily skewed.",
             "abstract",
-            min(skewed.values()) > HEAVY,
+            skewed[0],
             "median skewness over the sets of negatives' and positives' scores: "
             + ", ".join(
                 f"{names[model]} {median.loc[model, 'skew_negatives']:+.2f} and "
                 f"{median.loc[model, 'skew_positives']:+.2f}"
                 for model in median.index
             )
-            + f" (judged: naive Bayes and Ada-O beyond ±{HEAVY:.0f})",
-            None if min(skewed.values()) > HEAVY else "criterion",
+            + f"; {skewed[1]}",
+            None if skewed[0] else "criterion",
         ),
         Claim(
             "Logistic calibration can make probabilities worse than they were.",
@@ -439,6 +444,27 @@ def _base_models(results: Results, tables: Tables) -> list[Claim]:
             None if any(worse.values()) else "data",
         ),
     ]
+
+
+def _skewed(by_set: Any) -> tuple[bool, str]:
+    """Whether scores of a class are skewed towards the other, significantly and on most sets.
+
+    Logistic calibration assumes normal scores, whose skewness is 0.
+    """
+    holds, words = True, []
+    for model in ("naive-bayes", "ada-o"):
+        for column, sign in (("skew_negatives", 1), ("skew_positives", -1)):
+            values = sign * by_set.loc[model, column]
+            error = float(values.std() / len(values) ** 0.5)
+            share = float((values > HEAVY).mean())
+            holds &= significant_sign(float(values.mean()), error, len(values)) > 0
+            holds &= share >= MOST
+            words.append(f"{MODEL_NAMES[model]} {column.removeprefix('skew_')} {share:.0%}")
+    judged = (
+        f"beyond ±{HEAVY} on: {', '.join(words)} of the sets (judged: means significantly beyond "
+        f"0, and at least {MOST:.0%} of the sets beyond ±{HEAVY})"
+    )
+    return bool(holds), judged
 
 
 def _figure_2(results: Results, tables: Tables) -> list[Claim]:

@@ -23,6 +23,7 @@ __all__ = [
     "RANKS",
     "SETS",
     "SIMULATED",
+    "SINGLE_FOLDS",
     "SIZES",
     "SUPERIOR",
     "VIEWS",
@@ -43,6 +44,7 @@ VIEWS = {
 """Readings of the measures, and under which names results keep those that differ."""
 ALL_FOLDS = -1
 """The number of the fold that is all folds of a run together."""
+SINGLE_FOLDS = list(range(10))
 METHODS = ("IsoRegC", "BBQ", "ENIR")
 MODELS = ("LR", "SVM", "NB")
 

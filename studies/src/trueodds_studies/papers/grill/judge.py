@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from trueodds_studies._report import Claim, Reason, Verdict
+from trueodds_studies._report import Claim, Reason, Verdict, by_readings
+from trueodds_studies._significance import significant_sign, units_needed, verdict_of_signs
 
 __all__ = [
     "NO_DATA",
@@ -26,10 +26,6 @@ __all__ = [
 ]
 
 NO_DATA = "no data at hand in this run"
-BEYOND = 2.0
-"""Standard errors that make a difference significant."""
-LIKELY = BEYOND + 0.84
-"""Standard errors of a difference that is then found in 80% of studies."""
 
 
 class Finding(NamedTuple):
@@ -74,14 +70,12 @@ class Difference(NamedTuple):
     @property
     def sign(self) -> int:
         """−1 or +1 where it is significant, else 0."""
-        if not abs(self.mean) > BEYOND * self.error:
-            return 0
-        return -1 if self.mean < 0 else 1
+        return significant_sign(self.mean, self.error, self.n)
 
     @property
     def needed(self) -> int:
         """So many samples would probably show a difference as large as this one."""
-        return math.ceil(self.n * (LIKELY * self.error / self.mean) ** 2)
+        return units_needed(self.mean, self.error, self.n)
 
 
 def difference(first: Any, second: Any, words: str) -> Difference:
@@ -122,21 +116,17 @@ def in_words(method: str) -> str:
     return coals if kind == "withbias" else f"{coals} without bias"
 
 
-def all_lower(differences: Sequence[Difference], reason: Reason) -> Finding:
-    """Whether every one of them is significantly negative.
-
-    ``reason`` is that of *not confirmed* where nothing is significant but the sign is the other.
-    """
+def all_lower(differences: Sequence[Difference]) -> Finding:
+    """Whether every one of them is significantly negative."""
     words = "; ".join(found.words for found in differences)
     if any(found.n < 2 for found in differences):
         return Finding(None, f"{words} (one sample says little)", "protocol")
-    if any(found.sign > 0 for found in differences):
-        return Finding(False, words, "refuted")
+    verdict = verdict_of_signs([-found.sign for found in differences])
+    if verdict is not None:
+        return Finding(verdict, words, None if verdict else "refuted")
     open_ = [found for found in differences if found.sign == 0]
-    if not open_:
-        return Finding(True, words)
     if any(found.mean >= 0 for found in open_):
-        return Finding(False, words, reason)
+        return Finding("inconclusive", words, "data")
     needed = max(found.needed for found in open_)
     return Finding("inconclusive", f"{words}; {needed} would show it in 80%", "data")
 
@@ -151,16 +141,16 @@ def on_substitutes(found: Finding) -> Finding:
 def both(
     text: str, where: str, readings: Readings | None, judge: Callable[[Any], Finding]
 ) -> Claim:
-    """The verdict with the paper's solver; what ours says stands beside it."""
+    """The verdict with the paper's solver; that with ours is the second reading."""
     if readings is None:
         return untested(text, where)
-    found = judge(readings.paper)
-    if readings.ours is None:
-        return Claim(text, where, found.verdict, found.words, found.reason)
-    other = judge(readings.ours)
-    word = Claim(text, where, other.verdict, "").word
-    words = f"{found.words}. With our solver *{word}*: {other.words}"
-    return Claim(text, where, found.verdict, words, found.reason)
+    solvers = {"paper's solver": readings.paper, "our solver": readings.ours}
+    claims = {}
+    for name, frame in solvers.items():
+        if frame is not None:
+            found = judge(frame)
+            claims[name] = Claim(text, where, found.verdict, found.words, found.reason)
+    return by_readings(claims)
 
 
 def untested(text: str, where: str) -> Claim:

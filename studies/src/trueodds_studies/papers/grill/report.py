@@ -71,8 +71,11 @@ def judge(results: Results) -> list[Claim]:
             synthetic,
             pick_rows(results.frame, part="starts"),
             pick_rows(results.frame, part="population"),
+            pick_rows(results.frame, part="descent"),
         ),
-        *binary_claims(real.get(STOCKS), real.get(FRAUD), clips),
+        *binary_claims(
+            real.get(STOCKS), real.get(FRAUD), clips, pick_rows(results.frame, part="forest")
+        ),
         *network_claims({name: of for name, of in real.items() if name.startswith("nn-")}),
         _speed(results.frame),
     ]

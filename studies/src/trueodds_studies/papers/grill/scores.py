@@ -16,7 +16,15 @@ from trueodds_studies._scratch import Arrays
 from trueodds_studies._task import stable_seed
 from trueodds_studies.datasets import load, make_compressed_scores
 
-__all__ = ["SCORERS", "HeldOut", "halves", "held_out", "synthetic_scores"]
+__all__ = [
+    "SCORERS",
+    "HeldOut",
+    "forest_f1",
+    "halves",
+    "held_out",
+    "one_coal_by_descent",
+    "synthetic_scores",
+]
 
 N_FIT, N_HELD_OUT = 1000, 100_000
 LEGITIMATE = 12.44
@@ -104,6 +112,45 @@ def _fraud_scores(replicate: int) -> Arrays:
         arrays[name], arrays[f"{name}_y"] = model.predict_proba(X[rows])[:, 1], y[rows]
         arrays[f"{name}_weight"] = weight[rows]
     return arrays
+
+
+def forest_f1() -> float:
+    """F1 of the positive class in 5-fold cross-validation of that forest, at the natural rate."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import f1_score
+    from sklearn.model_selection import StratifiedKFold
+
+    dataset = load("creditcard-casecontrol")
+    X, y = as_matrix(dataset.X), np.asarray(dataset.y).astype(np.int64)
+    weight = np.where(y == 0, LEGITIMATE, 1.0)
+    seed = stable_seed("forest")
+    found = []
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y):
+        model = RandomForestClassifier(200, random_state=seed)
+        model.fit(X[train], y[train], weight[train])
+        found.append(f1_score(y[test], model.predict(X[test]), sample_weight=weight[test]))
+    return float(np.mean(found))
+
+
+N_STEPS = 2000
+
+
+def one_coal_by_descent(z: Floats, y: Any, optimizer: str, rate: float) -> tuple[float, float]:
+    """Temperature and bias of σ(z/T + b) after some steps on the log-loss, T kept positive.
+
+    ``"descent"`` is plain gradient descent, ``"adam"`` Adam with its usual constants.
+    """
+    theta, first, second = np.array([1.0, 0.0]), np.zeros(2), np.zeros(2)
+    for step in range(1, N_STEPS + 1):
+        residual = expit(z / theta[0] + theta[1]) - y
+        gradient = np.array([-np.mean(residual * z) / theta[0] ** 2, np.mean(residual)])
+        if optimizer == "adam":
+            first = 0.9 * first + 0.1 * gradient
+            second = 0.999 * second + 0.001 * gradient**2
+            gradient = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        theta = theta - rate * gradient
+        theta[0] = max(theta[0], 1e-3)
+    return float(theta[0]), float(theta[1])
 
 
 SCORERS: dict[str, Callable[[int], Arrays]] = {

@@ -36,14 +36,21 @@ from trueodds import (
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.inputs import Floats
-from trueodds.metrics import expected_calibration_error
+from trueodds.metrics import expected_calibration_error, maximum_calibration_error
 from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed
 from trueodds_studies.datasets import available
 from trueodds_studies.papers.grill.numbers import CLIP, CLIPS, FIGURE_BINS, PAPER_TASKS, PLACED
 from trueodds_studies.papers.grill.report import report
-from trueodds_studies.papers.grill.scores import SCORERS, halves, held_out, synthetic_scores
+from trueodds_studies.papers.grill.scores import (
+    SCORERS,
+    forest_f1,
+    halves,
+    held_out,
+    one_coal_by_descent,
+    synthetic_scores,
+)
 
 __all__ = ["STUDY"]
 
@@ -79,6 +86,9 @@ DRAWN = ["CGS-2-withbias", "CGS-3-withbias", "CGS-5-withbias"]
 N_STARTED = {"quick": 1, "standard": 4, "full": 20}
 """Synthetic samples that are fitted from several random starts."""
 N_STARTS = 5
+OPTIMIZERS = ("descent", "adam")
+RATES = [0.001, 0.01, 0.1, 1.0]
+"""How one coal is fitted for footnote 6, which sweeps learning rates."""
 SEVERAL = [name for name in GRILLS if not name.startswith("CGS-1-")]
 
 
@@ -93,6 +103,8 @@ def tasks(profile: str) -> list[Task]:
     started = range(N_STARTED[profile])
     found += crossed("starts", temperature=TABLE_1, replicate=started, start=range(N_STARTS),
                      method=SEVERAL, solver="paper")  # fmt: skip
+    found += crossed("descent", temperature=TABLE_1, replicate=started, method=list(OPTIMIZERS),
+                     rate=RATES, solver="none")  # fmt: skip
     found += crossed("population", temperature=TEMPERATURES, method=SCALED, solver="none")
     found += _crossed_solvers("figures", BINARY, DRAWN)
     places = available()
@@ -105,6 +117,7 @@ def tasks(profile: str) -> list[Task]:
             continue
         if name == FRAUD:
             found += _fraud_tasks(**options)
+            found += crossed("forest", set=FRAUD, replicate=0, solver="none")
         else:
             found += _crossed_solvers("binary", BINARY, list(GRILLS), **options, zeros=PLACED)
     return found
@@ -135,11 +148,8 @@ def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | li
     if part in ("synthetic", "starts"):
         yield from _run_synthetic(todo)
         return
-    if part == "population":
-        yield from _run_population(todo)
-        return
-    if part == "figures":
-        yield from _run_figures(todo)
+    if part in ALONE:
+        yield from ALONE[part](todo)
         return
     name, replicate = todo[0].pick("set", "replicate")
     if part == "networks":
@@ -207,8 +217,18 @@ def _errors(y: Any, p: Floats, weight: Any = None) -> dict[str, float]:
     return {
         "weighted": 100 * ece(),
         "unweighted": 100 * ece(weighting="equal"),
+        "maximum": 100 * _maximum(y, p, weight),
         "log_loss": float(np.average(loss, weights=weight)),
     }
+
+
+def _maximum(y: Any, p: Floats, weight: Any) -> float:
+    """MCE (equation 4), of several classes that of all their probabilities together."""
+    if p.ndim == 2:
+        y = (np.asarray(y)[:, None] == np.arange(p.shape[1])).astype(np.int64).ravel()
+        weight = None if weight is None else np.repeat(weight, p.shape[1])
+        p = p.ravel()
+    return maximum_calibration_error(y, p, sample_weight=weight, classes=[0, 1])
 
 
 def _run_synthetic(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
@@ -276,11 +296,37 @@ def _run_figures(todo: Sequence[Task]) -> Iterator[tuple[Task, list[Row]]]:
         yield task, rows
 
 
+def _run_descent(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
+    """One coal with bias by gradient descent (footnote 6)."""
+    temperature, replicate = todo[0].pick("temperature", "replicate")
+    data, fresh = synthetic_scores(temperature, replicate), held_out(temperature)
+    labels, weight = fresh.weighted_labels()
+    for task in todo:
+        heat, bias = one_coal_by_descent(logit(data.scores), data.y, task["method"], task["rate"])
+        p, own = (expit(logit(s) / heat + bias) for s in (fresh.scores, data.scores))
+        train = _errors(data.y, own)["log_loss"]
+        errors = _errors(labels, np.concatenate([p, p]), weight)
+        yield task, {**errors, "train_log_loss": train, "heat": heat, "bias": bias}
+
+
+def _run_forest(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
+    yield todo[0], {"f1": forest_f1()}
+
+
+ALONE: dict[str, Callable[[Sequence[Task]], Iterator[tuple[Task, Any]]]] = {
+    "population": _run_population,
+    "figures": _run_figures,
+    "descent": _run_descent,
+    "forest": _run_forest,
+}
+
 COSTS = {"none": 0.1, "joint": 0.2, "paper": 1.5}
 
 
 def cost(task: Task) -> float:
     """CPU seconds, roughly; most are those of 100 classes."""
+    if task.part == "forest":
+        return 100.0
     times = 5 if "cifar100" in str(task.options.get("set")) else 1
     return COSTS[task["solver"]] * (3 * times if task.part == "networks" else 1)
 
@@ -289,7 +335,7 @@ STUDY = Study(
     name="grill",
     title="Charcoal Grill Scaling: the paper's experiments again",
     paper="Benton, Calibration for Anomaly Detection.",
-    version=3,
+    version=4,
     profiles={
         "quick": "one synthetic sample at each of two temperatures, one split of one real set",
         "standard": "12 synthetic samples at each of six temperatures, 3 splits of the real sets",

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from trueodds.stats import SignTest, sign_test
+from trueodds_studies._optional import need
 from trueodds_studies._report import Claim, Reason, Verdict
+from trueodds_studies._significance import by_signs, significant_sign, verdict_of_signs
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.trees.artificial import artificial_claims
 from trueodds_studies.papers.trees.compared import (
@@ -25,7 +27,7 @@ from trueodds_studies.papers.trees.compared import (
 from trueodds_studies.papers.trees.numbers import METHODS, MODELS, SETS, SIGN_TESTS
 from trueodds_studies.papers.trees.svm_example import example_claim
 
-__all__ = ["figure_claims", "table_claims"]
+__all__ = ["figure_claims", "table_claims", "variant_claims"]
 
 ENOUGH = 0.8
 """Share of a table's cells that must be close."""
@@ -65,7 +67,7 @@ def _sign_claim(one: Compared | None, model: str, rival: str) -> Claim:
         "Table 6",
         verdict,
         f"significant wins, draws, losses {wdl(ours)}, p = {ours.normal_p_value:.2g} (exact "
-        f"{ours.p_value:.2g}); paper {wins}-{draws}-{losses}, on our {len(one.rmse)} sets "
+        f"{ours.p_value:.2g}); paper {wins}-{draws}-{losses}, on our {len(one.tested)} sets "
         f"{wdl(printed)}; by means alone {wdl(by_means)}, p = {by_means.normal_p_value:.2g}{more}",
         reason,
     )
@@ -118,8 +120,8 @@ def _never_worse(one: Compared | None, model: str) -> Claim:
         text,
         one.table,
         True if enough else "inconclusive",
-        f"never on {len(one.rmse)} sets, of which {tested} have at least {ENOUGH_FOLDS} folds"
-        + ("" if enough else f"; it would take {len(SETS) // 2}"),
+        f"never on {len(one.tested)} sets with at least two folds, of which {tested} have at least "
+        f"{ENOUGH_FOLDS} folds" + ("" if enough else f"; it would take {len(SETS) // 2}"),
         None if enough else "protocol",
     )
 
@@ -183,7 +185,7 @@ def _same_signs(one: Compared) -> str:
             if sign:
                 total += 1
                 same += (one.rmse.loc[name, "PCT"] < one.rmse.loc[name, rival]) == (sign > 0)
-                again += one.marks.loc[name, rival] == sign
+                again += name in one.marks.index and one.marks.loc[name, rival] == sign
     return (
         f"Of {total} differences that the paper calls significant {same} have the same sign here "
         f"and {again} are significant"
@@ -197,13 +199,22 @@ def _average_claims(found: dict[str, Compared]) -> list[Claim]:
         f"({len(found[model].rmse)} sets)"
         for model, mean in means.items()
     )
-    lower = all(mean["PCT"] < min(mean[rival] for rival in RIVALS) for mean in means.values())
+    signs = []
+    for one in found.values():
+        for rival in RIVALS:
+            gap = one.rmse[rival] - one.rmse["PCT"]
+            signs.append(
+                significant_sign(float(gap.mean()), float(gap.std() / len(gap) ** 0.5), len(gap))
+            )
+    lower = verdict_of_signs(signs)
     few = [
         NAMES[model]
         for model in MODELS
         if model not in found or len(found[model].rmse) < len(SETS) / 2
     ]
-    verdict: Verdict = "not confirmed" if not lower else "inconclusive" if few else "confirmed"
+    verdict: Verdict = "inconclusive" if few or lower is None else "confirmed"
+    if lower is False:
+        verdict = "not confirmed"
     gain = {
         model: float((1 - one.rmse["PCT"] / one.rmse[list(RIVALS)].min(axis=1)).median())
         for model, one in found.items()
@@ -216,9 +227,10 @@ def _average_claims(found: dict[str, Compared]) -> list[Claim]:
             "PCT has a lower RMSE on average than both other methods, with every base learner.",
             "abstract, section 6",
             verdict,
-            f"means over sets, PCT / PS / IR: {listed}"
-            + (f"; fewer than {len(SETS) // 2} sets: {', '.join(few)}" if few else ""),
-            None if verdict == "confirmed" else "protocol",
+            f"means over sets, PCT / PS / IR: {listed}; significantly lower in "
+            f"{sum(sign > 0 for sign in signs)} of {len(signs)} comparisons (Student's t-test over "
+            "sets)" + (f"; fewer than {len(SETS) // 2} sets: {', '.join(few)}" if few else ""),
+            None if verdict == "confirmed" else "refuted" if lower is False else "protocol",
         ),
         Claim(
             "PCT gains most with naive Bayes.",
@@ -265,6 +277,47 @@ def _judged_draw(text: str, holds: bool, evidence: str) -> Claim:
     return Claim(text, "section 5.1.2", holds, evidence, None if holds else "criterion")
 
 
+# Log-odds and pruning ----------------------------------------------------------------------------
+
+
+def variant_claims(results: Results) -> list[Claim]:
+    """Two choices of the method, each against the tree without it, on naive Bayes."""
+    texts = {
+        "PCT-raw": (
+            "The error falls if probabilities are first turned into log-odds.",
+            "section 4.1, equation 4",
+        ),
+        "PCT-error": ("RMSE is a better criterion for pruning than the error rate.", "section 4.2"),
+    }
+    if "variants" not in set(results.frame["part"]):
+        return [_not_run(*words) for words in texts.values()]
+    return [_variant(results, method, *words) for method, words in texts.items()]
+
+
+def _variant(results: Results, method: str, text: str, where: str) -> Claim:
+    """PCT against a variant on the folds that both have; Student's t-test over sets."""
+    lines = pick_rows(results.frame, part=["cv", "variants"], model="naive-bayes")
+    wide = lines.pivot_table(
+        index=["set", "repeat", "fold"], columns="method", values="rmse", sort=False
+    )[["PCT", method]].dropna()
+    means = wide.groupby("set", sort=False).mean()
+    gap = means[method] - means["PCT"]
+    error = float(gap.std() / len(gap) ** 0.5)
+    return by_signs(
+        Claim(
+            text,
+            where,
+            None,
+            f"RMSE without it less RMSE with it: {gap.mean():+.4f} ± {error:.4f} on {len(gap)} "
+            f"sets (median {gap.median():+.4f}), higher on {int((gap > 0).sum())}; largest "
+            + ", ".join(f"{name} {value:+.3f}" for name, value in gap.nlargest(2).items())
+            + ", least "
+            + ", ".join(f"{name} {value:+.3f}" for name, value in gap.nsmallest(2).items()),
+        ),
+        [significant_sign(float(gap.mean()), error, len(gap))],
+    )
+
+
 # Figures -----------------------------------------------------------------------------------------
 # Verdicts of the calibration trees study on figures 2, 4 and 5.
 
@@ -290,6 +343,32 @@ def _curves(results: Results) -> tuple[Any, Any]:
     return distance.unstack("method")[list(LINES)], crossings.unstack("method")[list(LINES)]
 
 
+def _shapes(results: Results) -> Any:
+    """Sets × methods: correlation of deviations from the diagonal with naive Bayes's, by rank."""
+    lines = pick_rows(results.frame, part="reliability")
+    lines = lines.assign(gap=lines["observed"] - lines["predicted"])
+    grid = (np.arange(30) + 0.5) / 30
+
+    def by_rank(rows: Any) -> Any:
+        ranks = (rows["weight"].cumsum() - rows["weight"] / 2) / rows["weight"].sum()
+        return np.interp(grid, ranks, rows["gap"])
+
+    found: dict[str, dict[str, float]] = {}
+    for name, rows in lines.groupby("set", sort=False):
+        curves = {method: by_rank(part) for method, part in rows.groupby("method")}
+        found[str(name)] = {
+            method: _correlation(curves[method], curves["base"]) for method in METHODS
+        }
+    return need("pandas").DataFrame(found).T
+
+
+def _correlation(first: Any, second: Any) -> float:
+    """0 where one of them is constant."""
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 0.0
+    return float(np.corrcoef(first, second)[0, 1])
+
+
 def _sign_changes(gaps: Any) -> int:
     signs = np.sign(gaps.to_numpy())
     return int((signs[1:] * signs[:-1] < 0).sum())
@@ -305,7 +384,8 @@ def _reliability_claims(results: Results) -> list[Claim]:
     n = len(distance)
     poor = distance["base"] > distance["PCT"]
     closer = distance["PS"] < distance["base"]
-    behind = distance["PCT"] < distance["PS"]
+    shape = _shapes(results)
+    kept = (shape["PS"] > 0) & (shape["PS"] > shape["PCT"])
     jagged = crossings["IR"] >= crossings["PS"]
     means = distance.mean()
     return [
@@ -317,9 +397,13 @@ def _reliability_claims(results: Results) -> list[Claim]:
         _figure_5(
             "The curve of Platt scaling is typically closer to the diagonal than the original, "
             "but keeps some of its shape, which the curve of PCT does not.",
-            bool(closer.sum() > n / 2 and behind.sum() > n / 2),
-            f"closer than the original on {int(closer.sum())} of {n} sets, further off than PCT's "
-            f"on {int(behind.sum())}; judged: both on most sets",
+            bool(closer.sum() > n / 2 and kept.sum() > n / 2),
+            f"closer than the original on {int(closer.sum())} of {n} sets; correlation of the "
+            "deviations from the diagonal with the original's, bin by bin, PS / PCT: "
+            + "; ".join(
+                f"{name} {line['PS']:.2f} / {line['PCT']:.2f}" for name, line in shape.iterrows()
+            )
+            + "; judged: closer, and positively correlated and more so than PCT's, on most sets",
         ),
         _figure_5(
             "Isotonic regression crosses the diagonal many times.",

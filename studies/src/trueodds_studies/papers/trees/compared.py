@@ -53,6 +53,9 @@ class Compared:
         Sets × methods.
     marks, paper_marks : pandas.DataFrame
         Sets × rivals: 1 where PCT is significantly better, −1 where it is significantly worse.
+        Ours leave out sets with one fold, which no test can judge.
+    tested : pandas.Index
+        Sets with at least two folds.
     folds : pandas.Series
         How many folds each set has had.
     leaves : dict
@@ -68,8 +71,9 @@ class Compared:
             index=["set", "repeat", "fold"], columns="method", values="rmse", sort=False
         )
         self.folds = wide.groupby("set", sort=False).size()
-        self.marks = pandas.DataFrame(0, index=self.rmse.index, columns=list(RIVALS))
-        for name in self.rmse.index:
+        self.tested = self.folds[self.folds >= 2].index
+        self.marks = pandas.DataFrame(0, index=self.tested, columns=list(RIVALS))
+        for name in self.tested:
             for rival in RIVALS:
                 self.marks.loc[name, rival] = _mark(wide.loc[name, "PCT"], wide.loc[name, rival])
         self.paper, self.paper_marks = (frame.loc[self.rmse.index] for frame in paper_table(model))
@@ -93,7 +97,7 @@ class Compared:
 
     def signs(self, rival: str, marks: Any = None) -> SignTest:
         """The sign test of significant wins and losses, as in Table 6."""
-        column = (self.marks if marks is None else marks)[rival]
+        column = (self.marks if marks is None else marks.loc[self.tested])[rival]
         return sign_test(-column, np.zeros(len(column)), draws="drop")
 
     def protocol(self) -> str:
@@ -112,8 +116,6 @@ def _runs(folds: int) -> str:
 
 
 def _mark(ours: Any, rival: Any) -> int:
-    if len(ours) < 2:
-        return 0
     test = corrected_resampled_t_test(ours, rival, n_train=N_FOLDS - 1, n_test=1)
     return int(-np.sign(test.difference)) if test.p_value < ALPHA else 0
 

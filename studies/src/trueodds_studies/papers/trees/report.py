@@ -6,7 +6,7 @@ from trueodds_studies._optional import need
 from trueodds_studies._report import Figure, ReportContent, Table
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.trees.artificial import artificial_items
-from trueodds_studies.papers.trees.claims import figure_claims, table_claims
+from trueodds_studies.papers.trees.claims import figure_claims, table_claims, variant_claims
 from trueodds_studies.papers.trees.compared import (
     ALPHA,
     CLOSE,
@@ -50,7 +50,7 @@ def report(results: Results) -> ReportContent:
         items += ["## The artificial example (section 4.3)", *artificial_items(results)]
     return ReportContent(
         summary=_summary(found),
-        claims=[*table_claims(found), *figure_claims(results)],
+        claims=[*table_claims(found), *variant_claims(results), *figure_claims(results)],
         items=items,
     )
 
@@ -130,7 +130,8 @@ def _rmse_table(one: Compared) -> Table:
         row: list[str | float] = [name]
         for method in METHODS:
             for frame, marks in ((one.rmse, one.marks), (one.paper, one.paper_marks)):
-                sign = int(marks.loc[name, method]) if method in RIVALS else 0
+                known = method in RIVALS and name in marks.index
+                sign = int(marks.loc[name, method]) if known else 0
                 row.append(f"{frame.loc[name, method]:.3f}{circle[sign]}")
         rows.append([*row, str(one.folds[name])])
     means = [f"{f[m].mean():.3f}" for m in METHODS for f in (one.rmse, one.paper)]
@@ -140,7 +141,8 @@ def _rmse_table(one: Compared) -> Table:
         f"{one.table}: RMSE with {NAMES[one.model]}",
         ["data set", *heads, "folds"],
         rows,
-        note="• PCT is significantly better than this method, ◦ significantly worse.",
+        note="• PCT is significantly better than this method, ◦ significantly worse. A set with "
+        "one fold is not tested.",
     )
 
 
