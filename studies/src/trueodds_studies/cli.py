@@ -36,9 +36,7 @@ Folder = Annotated[
 ]
 Judge = Annotated[
     bool,
-    typer.Option(
-        "--judge", help="Run nothing; report on the results that the folder has.", is_flag=True
-    ),
+    typer.Option("--judge", help="Run nothing; report on the results that the folder has."),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")]
 
