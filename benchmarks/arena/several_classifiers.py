@@ -29,7 +29,7 @@ from sklearn.linear_model import LogisticRegression
 
 from trueodds import AutoCalibrator, IsotonicCalibrator, SmoothIsotonicCalibrator
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.kernels.isotonic import pool_adjacent
+from trueodds.kernels.isotonic import pool_adjacent_violators
 from trueodds.metrics import brier_score, log_loss
 
 SIZES = (300, 1000, 3000)
@@ -156,7 +156,7 @@ def _graph_fit(p, y, new, strength, n_iter=200):
     rising, gap = y.copy(), np.zeros(len(p))
     for _ in range(n_iter):
         smooth = solve(y + rising - gap)
-        pooled, _ = pool_adjacent(np.ascontiguousarray(smooth + gap), np.ones(len(p)))
+        pooled, _ = pool_adjacent_violators(np.ascontiguousarray(smooth + gap), np.ones(len(p)))
         rising = np.asarray(pooled)
         gap += smooth - rising
     at, first, count = np.unique(mean(p), return_index=True, return_counts=True)

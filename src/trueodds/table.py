@@ -31,7 +31,7 @@ from trueodds.inputs import (
     validate_scores,
     validate_weights,
 )
-from trueodds.kernels.tables import merge_classes, part_by_class
+from trueodds.kernels.tables import merge_classes, split_by_class
 from trueodds.numerics.binning import run_starts
 from trueodds.numerics.label_targets import binary_targets, smooth_counts
 
@@ -272,7 +272,7 @@ class ScoreTable:
             score, positive, weight = score[kept], positive[kept], weight[kept]
         if weight is None:
             # Two sorts of numbers are faster than one that remembers where each came from.
-            classes = part_by_class(score, as_codes(positive))
+            classes = split_by_class(score, as_codes(positive))
             if len(score) > BLOCK:
                 side_by_side([scores.sort for scores in classes], len(score))
             else:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from trueodds.kernels.maps import apply_softmax, deep_enough
+from trueodds.kernels.maps import apply_softmax, safe_logit_floor
 
 
 def applied(scores, weights, bias, *, is_probability=True, floor=-np.inf):
@@ -30,9 +30,9 @@ def test_a_vector_of_weights_is_the_diagonal_of_a_matrix(rows):
 
 
 def test_a_logit_of_minus_infinity_is_deep_but_does_not_overflow():
-    assert deep_enough(np.array([[3.0, -7.0]])) == 1e300
-    assert deep_enough(np.array([[0.5, -0.25]])) == 2e300
-    assert deep_enough(np.zeros((2, 2))) == 8e307
+    assert safe_logit_floor(np.array([[3.0, -7.0]])) == -1e300
+    assert safe_logit_floor(np.array([[0.5, -0.25]])) == -2e300
+    assert safe_logit_floor(np.zeros((2, 2))) == -8e307
     found = applied(np.array([[0.0, 1.0]]), np.array([[1e-8, 0.0], [0.0, 1e-8]]), np.zeros(2))
     np.testing.assert_array_equal(found, [[0.0, 1.0]])
 

@@ -13,11 +13,11 @@ from trueodds.kernels.elementary import (
     add_column_moments,
     add_weighted_rows,
     exp_in_place,
-    find_forecasts,
-    find_log_betas,
-    find_log_odds,
+    log_beta_into,
     log_in_place,
+    log_odds_into,
     normal_cdf_in_place,
+    sigmoid_and_softplus_into,
     sigmoid_in_place,
 )
 
@@ -95,9 +95,9 @@ def test_log_odds_are_logarithms_of_exact_ratios(n):
     p = RNG.random(n)
     p[::7], p[::11] = 5e-324, 1 - 2.0**-53  # what is rare is worked out apart, block by block
     z = np.empty(n)
-    find_log_odds(p, z)
+    log_odds_into(p, z)
     assert z.tolist() == in_place(log_in_place, p / (1 - p)).tolist()
-    find_log_odds(np.array([0.0, 1.0]), z := np.empty(2))
+    log_odds_into(np.array([0.0, 1.0]), z := np.empty(2))
     assert z.tolist() == [-np.inf, np.inf]
 
 
@@ -126,7 +126,7 @@ def test_weighted_rows_are_added_from_a_column_on(first, count):
 def test_forecasts_and_softplus_keep_their_digits_at_both_ends():
     z = np.concatenate([RNG.normal(0, 5, 1000), [-700.0, -40.0, 0.0, 40.0, 700.0]])
     p, softplus = np.empty((2, len(z)))
-    find_forecasts(z, p, softplus)
+    sigmoid_and_softplus_into(z, p, softplus)
     np.testing.assert_allclose(p, expit(z), rtol=1e-15)
     np.testing.assert_allclose(softplus, np.logaddexp(0, z), rtol=1e-15, atol=3e-16)
 
@@ -134,5 +134,5 @@ def test_forecasts_and_softplus_keep_their_digits_at_both_ends():
 def test_log_betas_of_small_and_large_numbers():
     x, y = np.exp(RNG.uniform(-25, 15, (2, 3000)))
     found = np.empty(3000)
-    find_log_betas(x, y, found, 3000)
+    log_beta_into(x, y, found, 3000)
     assert (abs(found - betaln(x, y)) <= 1e-12 + 1e-14 * (x + y)).all()

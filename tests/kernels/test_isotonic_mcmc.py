@@ -9,7 +9,7 @@ from scipy.stats import beta, chisquare, ks_2samp
 
 from trueodds import kernels
 from trueodds.calibrators._bayesian_isotonic.chains import effective_sample_size
-from trueodds.kernels.bayesian_isotonic import LARGEST, Chain, draw_maps
+from trueodds.kernels.bayesian_isotonic import MAX_EXACT_RANKS, Chain, draw_maps
 
 
 def prior_maps(ranks, n):
@@ -33,9 +33,9 @@ def test_maps_rise_and_chains_go_on_where_they_stopped():
     assert not np.isin(Chain(n_neg, n_pos, seed=7, index=2).run(20), whole).any()
 
 
-@pytest.mark.parametrize("ranks", [6, LARGEST + 10])
+@pytest.mark.parametrize("ranks", [6, MAX_EXACT_RANKS + 10])
 def test_without_data_the_chain_stays_in_the_prior(ranks):
-    """Above LARGEST ranks the tree is changed by rotations and in parts."""
+    """With more than MAX_EXACT_RANKS ranks the tree is changed by rotations and in parts."""
     nothing = np.zeros(ranks)
     chain = Chain(nothing, nothing, seed=0, index=0)
     draws = chain.run(3000, thin=3)
@@ -53,10 +53,10 @@ def test_without_data_the_chain_stays_in_the_prior(ranks):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [7, LARGEST + 10])
+@pytest.mark.parametrize("ranks", [7, MAX_EXACT_RANKS + 10])
 def test_simulation_based_calibration(ranks):
     """Talts et al. (2018): the truth's rank among the draws is uniform if truth and data are."""
-    n_draws, replicates = 19, 400 if ranks < LARGEST else 100
+    n_draws, replicates = 19, 400 if ranks < MAX_EXACT_RANKS else 100
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 8, ranks).astype(float)
     watched = [0, ranks // 3, ranks - 2]
@@ -76,7 +76,7 @@ def test_simulation_based_calibration(ranks):
 
 def test_without_data_chains_between_bounds_stay_in_the_bounded_prior():
     """More ranks than are redrawn at once: rotations must know of the bounds too."""
-    ranks = LARGEST + 10
+    ranks = MAX_EXACT_RANKS + 10
     lower = np.repeat([0.0, 0.2, 0.5], ranks // 3)
     upper = np.repeat([0.4, 0.6, 0.9], ranks // 3)
     nothing = np.zeros(ranks)
@@ -112,7 +112,7 @@ def test_the_end_of_a_long_slice_is_found_in_few_steps_and_is_that_of_single_ste
         def __init__(self):
             pass
 
-        def _is_inside(self, value):
+        def _is_in_slice(self, value):
             tried.append(value)
             return value <= 0.3 + (length - 0.5) * step
 

@@ -64,7 +64,7 @@ def test_three_ranks_have_five_trees():
 def test_redrawn_trees_have_their_law(bounds):
     tree, seen = begin(bounds), []
     for _ in range(4000):
-        tree.redraw(1, 3)
+        tree.sample_tree(1, 3)
         seen.append(shape_of(tree))
     assert_frequencies(seen, naive_law(bounds))
 
@@ -97,7 +97,7 @@ def test_a_listed_tree_has_every_subtree_in_a_row_after_its_root():
     tree = SearchTree(5, RandomStream(0, 0))
     tree.first[:] = [0, 1, 1, 3, 1, 5, 0]
     tree.last[:] = [0, 1, 3, 3, 5, 5, 0]
-    tree.list_ranks()
+    tree.list_preorder()
     assert tree.order[:5].tolist() == [4, 2, 1, 3, 5]
     for k in range(1, 6):
         below = tree.order[tree.place[k] : tree.place[k] + tree.last[k] - tree.first[k] + 1]

@@ -7,7 +7,7 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import binom
 
 from trueodds.kernels.binnings import draw_binnings, sum_over_binnings
-from trueodds.kernels.laplace import LogisticModels, find_deviations, mean_probabilities
+from trueodds.kernels.laplace import LogisticModels, mean_probabilities, standard_deviations
 
 
 def naive_fit(features, offset, n_pos, weight, mean, precision):
@@ -90,7 +90,7 @@ def test_deviations_are_those_of_the_inverse_hessian():
     _, factor, _ = fit((features, *rest), PAIRS)
     chosen = np.array([4, 1])
     deviation = np.empty((2, len(features)))
-    find_deviations(factor, chosen, np.ascontiguousarray(features.T), deviation)
+    standard_deviations(factor, chosen, np.ascontiguousarray(features.T), deviation)
     for k, j in enumerate(chosen):
         covariance = np.linalg.inv(factor[j].T @ factor[j])
         exact = np.sqrt(np.einsum("ia,ab,ib->i", features, covariance, features))
@@ -112,9 +112,9 @@ def test_mean_probabilities_are_gaussian_quadratures_at_both_ends():
 
 def test_draws_of_two_cells_have_the_probability_of_one_bin_or_two():
     n_pos, n_neg, prior, boundary = np.array([3.0, 40.0]), np.array([30.0, 5.0]), (0.4, 0.6), 0.3
-    last_begins = np.empty(3)
+    last_bin_start = np.empty(3)
     pos, neg = (np.append(0.0, np.cumsum(n)) for n in (n_pos, n_neg))
-    evidence = sum_over_binnings(pos, neg, *prior, boundary, last_begins)
+    evidence = sum_over_binnings(pos, neg, *prior, boundary, last_bin_start)
 
     def marginal(k, m):
         """The integral of p^k·(1 − p)^m over the prior, on a fine grid of its quantiles."""
@@ -124,8 +124,8 @@ def test_draws_of_two_cells_have_the_probability_of_one_bin_or_two():
     one = (1 - boundary) * marginal(43, 35)
     two = boundary * marginal(3, 30) * marginal(40, 5)
     assert evidence == pytest.approx(np.log(one + two), abs=1e-6)
-    np.testing.assert_allclose(last_begins, [1, one / (one + two), two / (one + two)], atol=1e-6)
+    np.testing.assert_allclose(last_bin_start, [1, one / (one + two), two / (one + two)], atol=1e-6)
     begins = np.empty((4000, 2), dtype=np.uint8)
-    draw_binnings(last_begins, np.random.default_rng(0).random(8000), begins)
+    draw_binnings(last_bin_start, np.random.default_rng(0).random(8000), begins)
     assert (begins[:, 0] == 1).all()
     assert begins[:, 1].mean() == pytest.approx(two / (one + two), abs=0.03)

@@ -39,7 +39,7 @@ def no_model(S, m):
 
 
 def booster(S, m, most=200, slack=0.0):
-    return Booster(np.eye(m), S.shape[1], len(S), most=most, patience=most, slack=slack)
+    return Booster(np.eye(m), S.shape[1], len(S), max_iterations=most, patience=most, slack=slack)
 
 
 def p_of(sample):

@@ -6,9 +6,9 @@ from scipy.special import expit, log_expit, logit
 
 from trueodds.kernels.maps import (
     apply_charcoal_grill,
-    apply_linear,
     apply_log_odds,
     apply_log_odds_curve,
+    apply_piecewise_linear,
     apply_steps,
 )
 
@@ -77,7 +77,7 @@ def test_lines_between_finite_knots_equal_numpys(n_knots):
     x, y = np.sort(rng.normal(size=n_knots)), rng.random(n_knots)
     scores = np.concatenate([rng.normal(size=300), x, [-INF, INF]])
     out = np.empty(len(scores))
-    apply_linear(x, y, scores, out)
+    apply_piecewise_linear(x, y, scores, out)
     np.testing.assert_array_equal(out, np.interp(scores, x, y))
 
 
@@ -94,7 +94,7 @@ def test_infinite_knots_are_points(x, expected):
     y = np.array([0.1, 0.2, 0.4, 0.5])[: len(x)]
     scores = np.array([-INF, -5.0, 0.0, 0.5, 1.0, 5.0, INF])
     out = np.empty(7)
-    apply_linear(np.array(x), y, scores, out)
+    apply_piecewise_linear(np.array(x), y, scores, out)
     np.testing.assert_allclose(out, expected, rtol=1e-15)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from support.naive_online import NaiveOnline, sigmoid
-from trueodds.kernels.online import OnlineState, find_places, place_of
+from trueodds.kernels.online import OnlineState, clipped_log_odds, clipped_log_odds_into
 from trueodds.online._settings import CODES, new_arrays, settings
 
 
@@ -90,7 +90,7 @@ def test_late_rows_are_judged_by_what_was_said_when_they_were_asked():
             i = own[k]
             state.learn_late(z[i], z[i], y[i], 1.0, float(told[k]), codes[k], True)
             twin.teach(z[i], int(y[i]), 1.0)
-        state.give_up()
+        state.drop_row()
         assert never not in answered
         assert arrays["open_clock"][:2].tolist() == [11, 10]
         state.learn(z[:1], z[:1], np.zeros(1), np.zeros(1), np.empty(1))  # weight 0 closes nothing
@@ -177,8 +177,8 @@ def test_masses_stay_1_after_many_rows():
 def test_places_of_scores_are_their_log_odds_within_reach():
     scores = np.array([0.0, 1e-9, 1e-6, 0.2, 0.5, 0.999, 1 - 1e-9, 1.0])
     out = np.empty(len(scores))
-    find_places(scores, True, out)
+    clipped_log_odds_into(scores, True, out)
     inside = np.clip(scores, 1e-6, 1 - 1e-6)
     np.testing.assert_allclose(out, np.log(inside / (1 - inside)), rtol=1e-10)
-    assert [place_of(s, True) for s in scores] == out.tolist()
-    assert [place_of(z, False) for z in (-1e9, 2.5, np.inf)] == [out[0], 2.5, out[-1]]
+    assert [clipped_log_odds(s, True) for s in scores] == out.tolist()
+    assert [clipped_log_odds(z, False) for z in (-1e9, 2.5, np.inf)] == [out[0], 2.5, out[-1]]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from trueodds.kernels.isotonic import pool_adjacent
+from trueodds.kernels.isotonic import pool_adjacent_violators
 
 
 def by_definition(n_pos, weight):
@@ -30,7 +30,7 @@ def by_definition(n_pos, weight):
 def test_whole_numbers_give_the_exact_fractions(counts):
     n_pos = np.array([float(pos) for pos, _ in counts])
     weight = n_pos + [max(neg, 1) for _, neg in counts]
-    values, blocks = pool_adjacent(n_pos, weight)
+    values, blocks = pool_adjacent_violators(n_pos, weight)
     assert values.tolist() == by_definition(n_pos, weight)
     # Blocks are as long as can be: neighbors differ.
     assert blocks[0] == 0
@@ -44,7 +44,7 @@ def test_any_weights_agree_with_scipy(scale):
     rng = np.random.default_rng(0)
     weight = scale * rng.random(5000)
     n_pos = weight * rng.random(5000)
-    values, blocks = pool_adjacent(n_pos, weight)
+    values, blocks = pool_adjacent_violators(n_pos, weight)
     solution = isotonic_regression(n_pos / weight, weights=weight / scale)
     np.testing.assert_allclose(values, solution.x, rtol=1e-12)
     np.testing.assert_array_equal(blocks, solution.blocks)

@@ -12,9 +12,9 @@ from trueodds.kernels.tables import (
     add_cell_moments,
     count_in_cells,
     equal_mass_starts,
-    first_row_off,
+    first_row_with_wrong_sum,
     merge_classes,
-    part_by_class,
+    split_by_class,
 )
 
 scores = st.lists(st.sampled_from([-np.inf, -2.5, 0.0, 1.0, 1.5, 9.0, np.inf]), max_size=30)
@@ -22,11 +22,11 @@ scores = st.lists(st.sampled_from([-np.inf, -2.5, 0.0, 1.0, 1.5, 9.0, np.inf]), 
 
 def test_the_first_row_that_does_not_sum_to_one_is_named():
     rows = np.random.default_rng(0).dirichlet(np.ones(5), 20)
-    assert first_row_off(rows, 1.0, 0.05) == -1
+    assert first_row_with_wrong_sum(rows, 1.0, 0.05) == -1
     rows[7, 2] += 0.06
     rows[13] = np.nan
-    assert first_row_off(rows, 1.0, 0.05) == 7
-    assert first_row_off(rows, 1.0, 0.07) == 13
+    assert first_row_with_wrong_sum(rows, 1.0, 0.05) == 7
+    assert first_row_with_wrong_sum(rows, 1.0, 0.07) == 13
 
 
 @given(scores, scores)
@@ -42,7 +42,7 @@ def test_every_score_is_counted_once_with_its_class(negatives, positives):
 def test_parts_hold_the_scores_of_their_class(rows):
     score = np.array([s for s, _ in rows])
     positive = np.array([y for _, y in rows], dtype=np.intp)
-    parts = part_by_class(score, positive)
+    parts = split_by_class(score, positive)
     for label, part in enumerate(parts):
         assert sorted(part.tolist()) == sorted(s for s, y in rows if y == label)
 

@@ -17,7 +17,7 @@ def deal(y, weight, decks, weka=False, whole_rows=False):
     sample = BoostedRows(1, y.max() + 1, n)
     sample.take(np.zeros((1, n)), y.astype(np.int32), weight, np.arange(n, dtype=np.int32))
     folds = TreeFolds(decks, weka, whole_rows, n)
-    folds.deal(sample)
+    folds.assign(sample)
     return folds
 
 

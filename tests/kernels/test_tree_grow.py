@@ -48,8 +48,8 @@ def test_every_node_equals_that_of_the_naive_twin(seed, m):
     nodes, expected = grown(X, S, y, m), list(in_pre_order(naive_grown(X, S, y, m)))
     assert len(expected) > 1
     assert nodes.attribute.tolist() == [node.attribute for node in expected]
-    assert nodes.mass.tolist() == [node.n for node in expected]
-    assert nodes.done.tolist() == [node.done for node in expected]
+    assert nodes.weight.tolist() == [node.n for node in expected]
+    assert nodes.iterations.tolist() == [node.done for node in expected]
     cuts = [node.cut or 0.0 for node in expected]
     np.testing.assert_array_equal(np.where(nodes.attribute < 0, 0.0, nodes.cut), cuts)
     np.testing.assert_allclose(nodes.error, [node.error for node in expected], rtol=1e-9)
@@ -60,9 +60,9 @@ def test_children_come_after_their_parent_and_share_its_rows():
     nodes = grown(X, S, y, 3)
     assert nodes.parent[0] == -1
     assert (nodes.parent[1:] < np.arange(1, len(nodes.parent))).all()
-    below = np.bincount(nodes.parent[1:], nodes.mass[1:], len(nodes.parent))
+    below = np.bincount(nodes.parent[1:], nodes.weight[1:], len(nodes.parent))
     inner = nodes.attribute >= 0
-    np.testing.assert_array_equal(below[inner], nodes.mass[inner])
+    np.testing.assert_array_equal(below[inner], nodes.weight[inner])
 
 
 def test_the_root_alone_is_left_where_depth_or_rows_do_not_allow_a_split():
@@ -78,7 +78,7 @@ def test_rows_kept_for_the_test_are_measured_and_not_learnt_from():
     kept, left = test == 0, test == 1
     node = naive_grown(X[kept], S[kept], y[kept], 2)
     p = softmax(scores_of(S[left], node.models, 2))
-    assert nodes.mass[0] == 60
+    assert nodes.weight[0] == 60
     assert nodes.test_error[0] == pytest.approx(np.sum((p[:, 1] - y[left]) ** 2))
     counted = RULES._replace(max_depth=0, count_errors=True)
     wrong = grown(X, S, y, 2, counted, 1 - test, test).test_error[0]

@@ -32,6 +32,6 @@ def grower(X: Floats, S: Floats, y: npt.NDArray[np.intp], m: int, rules: GrowRul
         y=y.astype(np.int32),
         weight=np.ones(len(y)),
         targets=np.eye(m),
-        decks=np.tile(np.arange(5), (len(y) // 5 + 1, 1)),
+        fold_orders=np.tile(np.arange(5), (len(y) // 5 + 1, 1)),
         rules=rules,
     )

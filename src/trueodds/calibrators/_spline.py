@@ -28,7 +28,7 @@ from trueodds.inputs import (
     check_number,
     is_choice,
 )
-from trueodds.kernels.isotonic import pool_adjacent
+from trueodds.kernels.isotonic import pool_adjacent_violators
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.compression import compress
 from trueodds.numerics.log_odds import CERTAIN_LOG_ODDS, LogOddsRows, log_odds, sigmoid
@@ -245,7 +245,7 @@ def _increasing(x: Floats, y: Floats, u: Floats, weight: Floats) -> Floats:
     mass += 1e-3 * mass.sum() / len(x)
     p = sigmoid(y)
     information = mass * np.maximum(p * (1 - p), 1e-12)
-    values, _ = pool_adjacent(y * information, information)
+    values, _ = pool_adjacent_violators(y * information, information)
     return np.asarray(values)
 
 

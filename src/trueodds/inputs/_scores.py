@@ -11,7 +11,7 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.inputs._arrays import Floats, as_floats, number_text, where
 from trueodds.inputs._options import check_choice
-from trueodds.kernels.tables import first_row_off
+from trueodds.kernels.tables import first_row_with_wrong_sum
 
 __all__ = [
     "METRIC_WORDS",
@@ -155,7 +155,7 @@ def seem_percentages(lowest: float, highest: float, share: float) -> bool:
 
 
 def _check_row_sums(array: Floats, words: Words) -> None:
-    row = first_row_off(array, 1.0, ROW_SUM_TOLERANCE)
+    row = first_row_with_wrong_sum(array, 1.0, ROW_SUM_TOLERANCE)
     if row >= 0:
         off = np.abs(array.sum(axis=1) - 1) > ROW_SUM_TOLERANCE
         hint = " If the columns are independent scores, use OneVsRestCalibrator."

@@ -1,4 +1,4 @@
-"""Bayesian averaging over all binnings, and the gamma function that it needs."""
+"""Bayesian averages over all binnings, and the gamma function that they need."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy.typing as npt
 from cython.cimports.libc import math
 
 if cython.compiled:
-    from cython.cimports.trueodds.kernels.elementary import exp_in_place, find_log_betas
+    from cython.cimports.trueodds.kernels.elementary import exp_in_place, log_beta_into
 else:
-    from trueodds.kernels.elementary import exp_in_place, find_log_betas
+    from trueodds.kernels.elementary import exp_in_place, log_beta_into
 
 __all__ = [
     "average_over_binnings",
@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 # The gamma function ------------------------------------------------------------------------------
-# The logarithm of the gamma function.
 
 HALF_LOG_2_PI = cython.declare(cython.double, 0.9189385332046727)
 
@@ -30,7 +29,7 @@ HALF_LOG_2_PI = cython.declare(cython.double, 0.9189385332046727)
 @cython.nogil
 @cython.exceptval(check=False)
 def log_gamma(x: cython.double) -> cython.double:
-    """Ln Γ(x) for x > 0, by Stirling's series for x ≥ 10; several times faster than libm's."""
+    """Return ln Γ(x) for x > 0, by Stirling's series for x ≥ 10; several times faster than libm."""
     product: cython.double = 1.0
     while x < 10.0:
         product *= x
@@ -42,7 +41,7 @@ def log_gamma(x: cython.double) -> cython.double:
 
 
 def log_gammas(values: cython.const[cython.double][::1]) -> npt.NDArray[np.float64]:
-    """Ln Γ of each of some positive numbers."""
+    """Return ln Γ of positive numbers."""
     result = np.empty(values.shape[0])
     out: cython.double[::1] = result
     i: cython.Py_ssize_t
@@ -55,20 +54,20 @@ def log_gammas(values: cython.const[cython.double][::1]) -> npt.NDArray[np.float
 # All binnings ------------------------------------------------------------------------------------
 # Bayesian averaging over all binnings of n rows, by dynamic programming in O(n²) time.
 #
-# A bin that begins before row a and ends before row b has a marginal likelihood L(a, b) that does
-# not depend on the other bins, and so has the prior of its end. With F(b) the sum over all binnings
-# of the rows before b, and G(a) over those of the rows from a on,
+# A bin of the rows a … b − 1 has a marginal likelihood L(a, b) that does not depend on the other
+# bins; neither does the prior of its end. With F(b) the sum over all binnings of the rows before b,
+# and G(a) the sum over all binnings of rows a and later,
 #
 #     F(b) = Σ_a F(a)·L(a, b),    G(a) = Σ_b L(a, b)·G(b),
 #
-# the posterior probability of a bin is F(a)·L(a, b)·G(b)/F(n). Everything is kept as logarithms;
-# L is computed twice, because keeping it would take O(n²) memory.
+# the posterior probability of a bin is F(a)·L(a, b)·G(b)/F(n). All are logarithms. L is computed
+# twice, because storing it would take O(n²) memory.
 
 Floats = npt.NDArray[np.float64]
 
 PI = cython.declare(cython.double, np.pi)
-NEGLIGIBLE = cython.declare(cython.double, -45.0)
-"""ln of a probability that adds nothing to a sum near 1 in float64, even ten thousand times."""
+NEGLIGIBLE_LOG = cython.declare(cython.double, -45.0)
+"""Logarithm of a probability that does not change a sum near 1, even ten thousand times."""
 
 
 def average_over_binnings(
@@ -84,13 +83,13 @@ def average_over_binnings(
     Parameters
     ----------
     edges : array of shape (n + 1,)
-        Edges around the rows, as probabilities; a bin's prior mean is its midpoint.
+        Edges around the rows, as probabilities; the prior mean of a bin is its midpoint.
     n_pos, n_neg : array of shape (n,)
     log_boundary, log_no_boundary : array of shape (n − 1,)
-        Ln of the prior probability that a bin ends, or does not, after each row but the last.
-        The second is finite.
+        Logarithms of the prior probabilities that a bin ends, or does not end, after each row but
+        the last. The second must be finite.
     prior_limit : float
-        How far the prior mean is kept off 0 and 1.
+        Least distance of the prior mean from 0 and 1.
 
     Returns
     -------
@@ -99,17 +98,17 @@ def average_over_binnings(
         Posterior mean of the number of bins.
     """
     rows = len(n_pos)
-    ends = np.zeros(rows + 1)
-    ends[1:rows] = log_boundary
-    joined = np.zeros(rows + 1)
-    joined[2:] = np.cumsum(log_no_boundary)
+    log_end = np.zeros(rows + 1)
+    log_end[1:rows] = log_boundary
+    log_joined = np.zeros(rows + 1)
+    log_joined[2:] = np.cumsum(log_no_boundary)
     values = np.zeros(rows)
     bins = _average(
         np.array(edges, dtype=np.float64),
         np.append(0.0, np.cumsum(n_pos)),
         np.append(0.0, np.cumsum(n_neg)),
-        ends,
-        joined,
+        log_end,
+        log_joined,
         prior_limit,
         values,
     )
@@ -120,7 +119,7 @@ def average_over_binnings(
 @cython.nogil
 @cython.exceptval(check=False)
 def _prior_mean(low: cython.double, high: cython.double, limit: cython.double) -> cython.double:
-    """A bin's midpoint, kept off 0 and 1."""
+    """Return the midpoint of a bin, clipped away from 0 and 1."""
     return min(max(0.5 * (low + high), limit), 1.0 - limit)
 
 
@@ -128,7 +127,7 @@ def _prior_mean(low: cython.double, high: cython.double, limit: cython.double) -
 @cython.nogil
 @cython.exceptval(check=False)
 def _log_evidence(q: cython.double, n_pos: cython.double, n_neg: cython.double) -> cython.double:
-    """Ln of the marginal likelihood (BDeu, C = 2) of a bin whose prior mean is q."""
+    """Return the log marginal likelihood (BDeu, C = 2) of a bin with prior mean q."""
     value: cython.double = log_gamma(n_pos + 2.0 * q) + log_gamma(n_neg + 2.0 - 2.0 * q)
     value -= log_gamma(n_pos + n_neg + 2.0)
     # Γ(2q)·Γ(2 − 2q) = πz/sin(πz) with z = 2q − 1; Γ(2) = 1.
@@ -139,8 +138,8 @@ def _log_evidence(q: cython.double, n_pos: cython.double, n_neg: cython.double) 
 
 
 def _average(
-    edges: cython.double[::1], pos: cython.double[::1], neg: cython.double[::1],
-    ends: cython.double[::1], joined: cython.double[::1], prior_limit: cython.double,
+    edges: cython.double[::1], cum_pos: cython.double[::1], cum_neg: cython.double[::1],
+    log_end: cython.double[::1], log_joined: cython.double[::1], prior_limit: cython.double,
     values: cython.double[::1],
 ):  # fmt: skip
     """Fill ``values`` and return the expected number of bins."""
@@ -148,7 +147,7 @@ def _average(
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
     q: cython.double
-    highest: cython.double
+    max_term: cython.double
     total: cython.double
     lowest: cython.double = -np.inf
     forward: cython.double[::1] = np.zeros(n + 1)
@@ -157,117 +156,121 @@ def _average(
     bins: cython.double = 0.0
     with cython.nogil:
         for b in range(1, n + 1):
-            highest = lowest
+            max_term = lowest
             for a in range(b):
                 q = _prior_mean(edges[a], edges[b], prior_limit)
-                # The bin's own likelihood, and the prior that nothing cuts it.
+                # The likelihood of the bin, and the prior of no boundary inside it.
                 terms[a] = forward[a] + (
-                    _log_evidence(q, pos[b] - pos[a], neg[b] - neg[a]) + joined[b] - joined[a + 1]
+                    _log_evidence(q, cum_pos[b] - cum_pos[a], cum_neg[b] - cum_neg[a])
+                    + log_joined[b]
+                    - log_joined[a + 1]
                 )
-                highest = max(highest, terms[a])
+                max_term = max(max_term, terms[a])
             total = 0.0
             for a in range(b):
-                if terms[a] - highest > NEGLIGIBLE:
-                    total += math.exp(terms[a] - highest)
-            forward[b] = ends[b] + highest + math.log(total)
+                if terms[a] - max_term > NEGLIGIBLE_LOG:
+                    total += math.exp(terms[a] - max_term)
+            forward[b] = log_end[b] + max_term + math.log(total)
         for a in range(n - 1, -1, -1):
-            highest = lowest
+            max_term = lowest
             for b in range(a + 1, n + 1):
                 q = _prior_mean(edges[a], edges[b], prior_limit)
-                terms[b] = ends[b] + backward[b]
+                terms[b] = log_end[b] + backward[b]
                 terms[b] += (
-                    _log_evidence(q, pos[b] - pos[a], neg[b] - neg[a]) + joined[b] - joined[a + 1]
+                    _log_evidence(q, cum_pos[b] - cum_pos[a], cum_neg[b] - cum_neg[a])
+                    + log_joined[b]
+                    - log_joined[a + 1]
                 )
-                highest = max(highest, terms[b])
+                max_term = max(max_term, terms[b])
             total = 0.0
-            # What the bins from a on that reach beyond a row contribute to it.
+            # The contribution to a row from all bins that begin at a and contain the row.
             covering: cython.double = 0.0
             for b in range(n, a, -1):
-                if terms[b] - highest > NEGLIGIBLE:
-                    total += math.exp(terms[b] - highest)
+                if terms[b] - max_term > NEGLIGIBLE_LOG:
+                    total += math.exp(terms[b] - max_term)
                 posterior: cython.double = forward[a] + terms[b] - forward[n]
-                if posterior > NEGLIGIBLE:
+                if posterior > NEGLIGIBLE_LOG:
                     q = _prior_mean(edges[a], edges[b], prior_limit)
-                    n_pos: cython.double = pos[b] - pos[a]
-                    n_neg: cython.double = neg[b] - neg[a]
+                    n_pos: cython.double = cum_pos[b] - cum_pos[a]
+                    n_neg: cython.double = cum_neg[b] - cum_neg[a]
                     probability: cython.double = math.exp(posterior)
                     bins += probability
                     covering += probability * (n_pos + 2.0 * q) / (n_pos + n_neg + 2.0)
                 values[b - 1] += covering
-            backward[a] = highest + math.log(total)
+            backward[a] = max_term + math.log(total)
     return bins
 
 
 # Step functions with a Beta prior ----------------------------------------------------------------
-# The same sum with one prior for every bin and one probability of a boundary. Here the probability
-# of where the last bin begins is kept for every end, so that binnings can be drawn.
+# The same sum with one prior for every bin and one probability of a boundary. For every end, the
+# distribution of the start of the last bin is stored, so that binnings can be drawn.
 
 
 def sum_over_binnings(
-    pos: cython.const[cython.double][::1],
-    neg: cython.const[cython.double][::1],
+    cum_pos: cython.const[cython.double][::1],
+    cum_neg: cython.const[cython.double][::1],
     prior_pos: cython.double,
     prior_neg: cython.double,
     boundary: cython.double,
-    last_begins: cython.double[::1],
+    last_bin_start: cython.double[::1],
 ) -> float:
-    """Ln of the marginal likelihood of all step functions together.
+    """Return the log marginal likelihood, summed over all step functions.
 
     Parameters
     ----------
-    pos, neg : array of shape (n + 1,)
-        The weight of each class in all cells before each boundary.
+    cum_pos, cum_neg : array of shape (n + 1,)
+        Cumulative weight of each class in the cells before each boundary.
     prior_pos, prior_neg : float
-        Of the Beta distribution of a bin's probability.
+        Parameters of the Beta prior of a bin's probability.
     boundary : float
         Prior probability that a bin ends after a cell.
-    last_begins : array of shape (n·(n + 1)/2,)
-        Filled with the posterior probability, for every end b from 1 on, that the last bin of the
+    last_bin_start : array of shape (n·(n + 1)/2,)
+        Filled, for every end b = 1, 2, …, with the posterior probabilities that the last bin of the
         cells before b begins at cell 0, 1, … b − 1.
     """
-    n: cython.Py_ssize_t = pos.shape[0] - 1
+    n: cython.Py_ssize_t = cum_pos.shape[0] - 1
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
     at: cython.Py_ssize_t = 0
-    top: cython.double
+    max_term: cython.double
     total: cython.double
-    cut: cython.double = math.log(boundary)
-    uncut: cython.double = math.log1p(-boundary)
-    prior_only: cython.double[::1] = np.empty(1)
+    log_cut: cython.double = math.log(boundary)
+    log_uncut: cython.double = math.log1p(-boundary)
+    log_prior_beta: cython.double[::1] = np.empty(1)
     forward: cython.double[::1] = np.zeros(n + 1)
     bin_pos: cython.double[::1] = np.array([prior_pos, *[0.0] * n])
     bin_neg: cython.double[::1] = np.array([prior_neg, *[0.0] * n])
     terms: cython.double[::1] = np.empty(n)
     with cython.nogil:
-        find_log_betas(bin_pos, bin_neg, prior_only, 1)
+        log_beta_into(bin_pos, bin_neg, log_prior_beta, 1)
         for b in range(1, n + 1):
             for a in range(b):
-                bin_pos[a] = pos[b] - pos[a] + prior_pos
-                bin_neg[a] = neg[b] - neg[a] + prior_neg
-            find_log_betas(bin_pos, bin_neg, terms, b)
+                bin_pos[a] = cum_pos[b] - cum_pos[a] + prior_pos
+                bin_neg[a] = cum_neg[b] - cum_neg[a] + prior_neg
+            log_beta_into(bin_pos, bin_neg, terms, b)
             for a in range(b):
-                # The boundary before the bin, and those that there are not within it.
-                terms[a] += forward[a] - prior_only[0] + (b - 1 - a) * uncut
+                # The boundary before the bin, and no boundary inside it.
+                terms[a] += forward[a] - log_prior_beta[0] + (b - 1 - a) * log_uncut
                 if a > 0:
-                    terms[a] += cut
-            top = terms[0]
+                    terms[a] += log_cut
+            max_term = terms[0]
             for a in range(1, b):
-                top = max(top, terms[a])
+                max_term = max(max_term, terms[a])
             for a in range(b):
-                last_begins[at + a] = terms[a] - top
-            exp_in_place(last_begins[at : at + b])
+                last_bin_start[at + a] = terms[a] - max_term
+            exp_in_place(last_bin_start[at : at + b])
             total = 0.0
             for a in range(b):
-                total += last_begins[at + a]
+                total += last_bin_start[at + a]
             for a in range(b):
-                last_begins[at + a] /= total
-            forward[b] = top + math.log(total)
+                last_bin_start[at + a] /= total
+            forward[b] = max_term + math.log(total)
             at += b
     return forward[n]
 
 
 def draw_binnings(
-    last_begins: cython.const[cython.double][::1],
+    last_bin_start: cython.const[cython.double][::1],
     uniform: cython.const[cython.double][::1],
     begins: cython.uchar[:, ::1],
 ) -> None:
@@ -275,8 +278,8 @@ def draw_binnings(
 
     Parameters
     ----------
-    last_begins : array
-        As filled by :func:`sum_over_binnings`.
+    last_bin_start : array
+        Probabilities from :func:`sum_over_binnings`.
     uniform : array
         Random numbers in [0, 1); one for each bin.
     begins : array of shape (n_drawn, n)
@@ -285,18 +288,18 @@ def draw_binnings(
     k: cython.Py_ssize_t
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
-    used: cython.Py_ssize_t = 0
-    below: cython.double
+    n_used: cython.Py_ssize_t = 0
+    cumulative: cython.double
     with cython.nogil:
         for k in range(begins.shape[0]):
             begins[k, :] = 0
             b = begins.shape[1]
             while b > 0:
                 a = 0
-                below = last_begins[b * (b - 1) // 2]
-                while below <= uniform[used] and a < b - 1:
+                cumulative = last_bin_start[b * (b - 1) // 2]
+                while cumulative <= uniform[n_used] and a < b - 1:
                     a += 1
-                    below += last_begins[b * (b - 1) // 2 + a]
-                used += 1
+                    cumulative += last_bin_start[b * (b - 1) // 2 + a]
+                n_used += 1
                 begins[k, a] = 1
                 b = a

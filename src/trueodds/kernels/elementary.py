@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, bins and sums of many numbers, several at a time: ``elementary.h``."""
+"""Vectorized exponentials, logarithms, bins and sums (``elementary.h``)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = [
     "add_column_moments",
     "add_weighted_rows",
     "exp_in_place",
-    "find_forecasts",
-    "find_log_betas",
-    "find_log_odds",
+    "log_beta_into",
     "log_in_place",
+    "log_odds_into",
     "normal_cdf_in_place",
+    "sigmoid_and_softplus_into",
     "sigmoid_in_place",
     "uniform_bins",
 ]
 
-NEAR_EDGE = cython.declare(cython.double, 1e-9)
+EDGE_TOLERANCE = cython.declare(cython.double, 1e-9)
 INFINITY = cython.declare(cython.double, float("inf"))
 SQRT_2 = cython.declare(cython.double, 2.0**0.5)
 BELOW_ONE = cython.declare(cython.double, 1.0 - 2.0**-53)
@@ -28,12 +28,12 @@ BELOW_ONE = cython.declare(cython.double, 1.0 - 2.0**-53)
 @cython.nogil
 @cython.exceptval(check=False)
 def exp_in_place(x: cython.double[::1]) -> cython.void:
-    """Replace every number by exp of it; what is beyond ±708 counts as ±708.
+    """Replace every x by exp(x), x clipped to ±708.
 
     exp(708) does not overflow, and exp(−708) is not subnormal.
     """
     if cython.compiled:
-        exp_of_each(cython.address(x[0]), x.shape[0])  # noqa: F821
+        exp_array(cython.address(x[0]), x.shape[0])  # noqa: F821
     else:
         for i in range(len(x)):
             x[i] = math.exp(min(max(x[i], -708.0), 708.0))
@@ -43,9 +43,9 @@ def exp_in_place(x: cython.double[::1]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def log_in_place(x: cython.double[::1]) -> cython.void:
-    """Replace every number, none of them negative, by its natural logarithm; that of 0 is −∞."""
+    """Replace every x ≥ 0 by its natural logarithm; −∞ for 0."""
     if cython.compiled:
-        log_of_each(cython.address(x[0]), x.shape[0])  # noqa: F821
+        log_array(cython.address(x[0]), x.shape[0])  # noqa: F821
     else:
         for i in range(len(x)):
             x[i] = math.log(x[i]) if x[i] > 0.0 else -INFINITY
@@ -54,13 +54,13 @@ def log_in_place(x: cython.double[::1]) -> cython.void:
 @cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
-def find_log_odds(p: cython.const[cython.double][::1], z: cython.double[::1]) -> cython.void:
-    """Write ln(p/(1−p)) of probabilities into ``z``; −∞ and ∞ at 0 and 1.
+def log_odds_into(p: cython.const[cython.double][::1], z: cython.double[::1]) -> cython.void:
+    """Write ln(p/(1−p)) of probabilities into ``z``; −∞ and ∞ for 0 and 1.
 
-    The ratio is exact to rounding for every p, so one logarithm is enough.
+    The odds are exact to rounding for every p, so one logarithm suffices.
     """
     if cython.compiled:
-        log_odds_of_each(cython.address(p[0]), cython.address(z[0]), p.shape[0])  # noqa: F821
+        log_odds_array(cython.address(p[0]), cython.address(z[0]), p.shape[0])  # noqa: F821
     else:
         for i in range(len(p)):
             z[i] = p[i] / (1.0 - p[i]) if p[i] < 1.0 else INFINITY
@@ -71,9 +71,9 @@ def find_log_odds(p: cython.const[cython.double][::1], z: cython.double[::1]) ->
 @cython.nogil
 @cython.exceptval(check=False)
 def sigmoid_in_place(z: cython.double[::1]) -> cython.void:
-    """Replace every number by 1/(1 + exp(−z)), never exactly 0 or 1."""
+    """Replace every z by 1/(1 + exp(−z)), never exactly 0 or 1."""
     if cython.compiled:
-        sigmoid_of_each(cython.address(z[0]), z.shape[0])  # noqa: F821
+        sigmoid_array(cython.address(z[0]), z.shape[0])  # noqa: F821
     else:
         for i in range(len(z)):
             z[i] = min(1.0 / (1.0 + math.exp(min(max(-z[i], -708.0), 708.0))), BELOW_ONE)
@@ -83,7 +83,7 @@ def sigmoid_in_place(z: cython.double[::1]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def normal_cdf_in_place(x: cython.double[::1]) -> cython.void:
-    """Replace every number by the normal distribution function at it."""
+    """Replace every x by Φ(x), the distribution function of the standard normal."""
     i: cython.Py_ssize_t
     for i in range(x.shape[0]):
         x[i] = 0.5 * (1.0 + math.erf(x[i] / SQRT_2))
@@ -95,21 +95,21 @@ def normal_cdf_in_place(x: cython.double[::1]) -> cython.void:
 def uniform_bins(
     x: cython.const[cython.double][::1], n_bins: cython.double, bin_of: cython.int[::1]
 ) -> cython.int:
-    """Write the whole parts of x·n_bins, for x in [0, 1], into ``bin_of``.
+    """Write ⌊x·n_bins⌋, for x in [0, 1], into ``bin_of``.
 
-    True if some x is so near to an edge that it may be on the wrong side of it.
+    Return True if some x is so near to an edge that rounding may have put it on the wrong side.
     """
     i: cython.Py_ssize_t
-    near: cython.int = False
+    is_near_edge: cython.int = False
     if cython.compiled:
-        near = bin_of_each(  # noqa: F821
+        is_near_edge = bin_array(  # noqa: F821
             cython.address(x[0]), n_bins, cython.address(bin_of[0]), x.shape[0]
         )
     else:
         for i in range(x.shape[0]):
             bin_of[i] = int(x[i] * n_bins)
-            near |= not NEAR_EDGE <= x[i] * n_bins - bin_of[i] <= 1.0 - NEAR_EDGE
-    return near
+            is_near_edge |= not EDGE_TOLERANCE <= x[i] * n_bins - bin_of[i] <= 1.0 - EDGE_TOLERANCE
+    return is_near_edge
 
 
 @cython.ccall
@@ -121,10 +121,10 @@ def add_column_moments(
     n: cython.Py_ssize_t, origins: cython.const[cython.double][::1],
     sums: cython.double[:, ::1],
 ) -> cython.void:  # fmt: skip
-    """Add Σ u·d, Σ u·d² and Σ v·d of each column, Σ u and Σ v in the last row, to ``sums``.
+    """Add Σ u·d, Σ u·d² and Σ v·d of each column to ``sums``; Σ u and Σ v to its last row.
 
-    d is a column's distance from its origin, in its ``n`` rows from ``begin`` on; u and v are of
-    these rows alone. The order of the sums depends on nothing but n.
+    d is the column minus its origin, in ``n`` rows that begin at ``begin``. u and v have one value
+    for each of these rows. The order of summation depends only on n.
     """
     a: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -157,7 +157,7 @@ def add_weighted_rows(
     x: cython.const[cython.double][:, ::1], first: cython.Py_ssize_t,
     t: cython.const[cython.double][::1], count: cython.Py_ssize_t, y: cython.double[::1],
 ) -> cython.void:  # fmt: skip
-    """Add t[k] times row k of x, for the first ``count`` rows, to y; columns from ``first`` on."""
+    """Add Σ t[k]·x[k] over the first ``count`` rows of x to y, in columns ``first`` and later."""
     k: cython.Py_ssize_t
     if cython.compiled:
         if count > 0:
@@ -173,34 +173,34 @@ def add_weighted_rows(
 @cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
-def find_forecasts(
+def sigmoid_and_softplus_into(
     z: cython.const[cython.double][::1], p: cython.double[::1], softplus: cython.double[::1]
 ) -> cython.void:
     """Write 1/(1 + exp(−z)) into ``p``, and ln(1 + exp(z)) into ``softplus``."""
     i: cython.Py_ssize_t
-    power: cython.double
+    exp_minus_abs: cython.double
     if cython.compiled:
         sigmoid_and_softplus(  # noqa: F821
             cython.address(z[0]), cython.address(p[0]), cython.address(softplus[0]), z.shape[0]
         )
     else:
         for i in range(len(z)):
-            power = math.exp(max(-abs(z[i]), -708.0))
-            p[i] = (power if z[i] < 0.0 else 1.0) / (1.0 + power)
-            softplus[i] = max(z[i], 0.0) + math.log(1.0 + power)
+            exp_minus_abs = math.exp(max(-abs(z[i]), -708.0))
+            p[i] = (exp_minus_abs if z[i] < 0.0 else 1.0) / (1.0 + exp_minus_abs)
+            softplus[i] = max(z[i], 0.0) + math.log(1.0 + exp_minus_abs)
 
 
 @cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
-def find_log_betas(
+def log_beta_into(
     x: cython.const[cython.double][::1], y: cython.const[cython.double][::1],
     log_beta: cython.double[::1], n: cython.Py_ssize_t,
 ) -> cython.void:  # fmt: skip
-    """Write ln B(x, y) of the first n pairs, positive and below 1e30, into ``log_beta``."""
+    """Write ln B(x, y) of the first n pairs into ``log_beta``; 0 < x, y < 1e30."""
     i: cython.Py_ssize_t
     if cython.compiled:
-        log_beta_of_each(  # noqa: F821
+        log_beta_array(  # noqa: F821
             cython.address(x[0]), cython.address(y[0]), cython.address(log_beta[0]), n
         )
     else:

@@ -1,4 +1,4 @@
-"""Sums over forecasts of two classes: losses, and what falls into each bin."""
+"""Sums over forecasts of two classes: losses, and sums in bins."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from cython.cimports.libc import math
 
 if cython.compiled:
     from cython.cimports.trueodds.kernels.elementary import uniform_bins
-    from cython.cimports.trueodds.kernels.maps import count_up_to, minus_log_rest
+    from cython.cimports.trueodds.kernels.maps import minus_log_complement, searchsorted
 else:
     from trueodds.kernels.elementary import uniform_bins
-    from trueodds.kernels.maps import count_up_to, minus_log_rest
+    from trueodds.kernels.maps import minus_log_complement, searchsorted
 
 __all__ = ["add_to_bins", "sum_losses"]
 
 INFINITY = cython.declare(cython.double, float("inf"))
-CHUNK = 4096
-POSITIVE = cython.declare(cython.longlong, 1 << 32)
+BLOCK = 4096
+POSITIVE_UNIT = cython.declare(cython.longlong, 1 << 32)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _surprise(p: cython.double, happened: cython.bint) -> cython.double:
-    """−ln of the probability that was given to what happened."""
-    if not happened:
-        return minus_log_rest(p)
+def _log_loss(p: cython.double, is_positive: cython.bint) -> cython.double:
+    """Return −ln of the probability of the observed class."""
+    if not is_positive:
+        return minus_log_complement(p)
     return -math.log(p) if p > 0.0 else INFINITY
 
 
@@ -43,12 +43,12 @@ def sum_losses(
     positive: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1] = None,
 ):
-    """Σ weight·(p − y)², or of −ln of the probability that was given to what happened."""
+    """Return Σ weight·(p − y)², or Σ weight·−ln of the probability of the observed class."""
     n: cython.Py_ssize_t = prob.shape[0]
     i: cython.Py_ssize_t = 0
     w: cython.double
     weighted: cython.bint = weight is not None
-    # Four sums of squares side by side: one would wait for itself.
+    # Four independent sums of squares, because additions to one sum are sequential.
     total: cython.double = 0.0
     second: cython.double = 0.0
     third: cython.double = 0.0
@@ -66,7 +66,7 @@ def sum_losses(
             if squared:
                 total += w * _square(prob[i] - positive[i])
             elif w > 0.0:
-                total += w * _surprise(prob[i], positive[i])
+                total += w * _log_loss(prob[i], positive[i])
             i += 1
     return (total + third) + (second + fourth)
 
@@ -79,10 +79,10 @@ def add_to_bins(
     positive: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1] = None,
 ) -> None:
-    """Add weight, weight·p, weight of positives and weight·(y − p)² to the rows of ``sums``.
+    """Add weight, weight·p, weight·y and weight·(y − p)² of each bin to the rows of ``sums``.
 
-    The last only if there is a fourth row. ``edges`` are the inner ones; with ``uniform`` they are
-    k/n_bins, and no search is needed.
+    The last is added only if there is a fourth row. ``edges`` are the inner edges; with ``uniform``
+    they are k/n_bins, and no search is needed.
     """
     n: cython.Py_ssize_t = prob.shape[0]
     begin: cython.Py_ssize_t
@@ -92,53 +92,53 @@ def add_to_bins(
     lane: cython.int
     p: cython.double
     w: cython.double
-    counted: cython.longlong
-    bin_of: cython.int[::1] = np.empty(min(n, CHUNK), np.int32)
-    # Without weights, in four lanes, so that no sum waits for the row before it. Rows and positives
-    # are counted in one number, the positives above POSITIVE.
-    counts: cython.longlong[::1] = np.zeros(4 * sums.shape[1], np.int64)
+    packed: cython.longlong
+    bin_of: cython.int[::1] = np.empty(min(n, BLOCK), np.int32)
+    # Without weights, in four independent lanes. Rows and positives are counted in one integer, the
+    # positives in multiples of POSITIVE_UNIT.
+    packed_counts: cython.longlong[::1] = np.zeros(4 * sums.shape[1], np.int64)
     totals: cython.double[::1] = np.zeros(4 * sums.shape[1])
     weighted: cython.bint = weight is not None
-    spread: cython.bint = sums.shape[0] > 3
+    with_squares: cython.bint = sums.shape[0] > 3
     with cython.nogil:
-        for begin in range(0, n, 4096):  # CHUNK; a step must be a literal
+        for begin in range(0, n, 4096):  # BLOCK; a step must be a literal
             end = min(begin + 4096, n)
             _find_bins(bin_of, edges, uniform, prob[begin:end])
-            if weighted or spread:
+            if weighted or with_squares:
                 for i in range(begin, end):
                     k, p, w = bin_of[i - begin], prob[i], weight[i] if weighted else 1.0
                     sums[0, k] += w
                     sums[1, k] += w * p
                     sums[2, k] += w * positive[i]
-                    if spread:
+                    if with_squares:
                         sums[3, k] += w * ((positive[i] - p) * (positive[i] - p))
                 continue
             i = begin
             while i + 3 < end:
                 k = 4 * bin_of[i - begin]
-                counts[k] += 1 + POSITIVE * positive[i]
+                packed_counts[k] += 1 + POSITIVE_UNIT * positive[i]
                 totals[k] += prob[i]
                 k = 4 * bin_of[i - begin + 1]
-                counts[k + 1] += 1 + POSITIVE * positive[i + 1]
+                packed_counts[k + 1] += 1 + POSITIVE_UNIT * positive[i + 1]
                 totals[k + 1] += prob[i + 1]
                 k = 4 * bin_of[i - begin + 2]
-                counts[k + 2] += 1 + POSITIVE * positive[i + 2]
+                packed_counts[k + 2] += 1 + POSITIVE_UNIT * positive[i + 2]
                 totals[k + 2] += prob[i + 2]
                 k = 4 * bin_of[i - begin + 3]
-                counts[k + 3] += 1 + POSITIVE * positive[i + 3]
+                packed_counts[k + 3] += 1 + POSITIVE_UNIT * positive[i + 3]
                 totals[k + 3] += prob[i + 3]
                 i += 4
             while i < end:
                 k = 4 * bin_of[i - begin]
-                counts[k] += 1 + POSITIVE * positive[i]
+                packed_counts[k] += 1 + POSITIVE_UNIT * positive[i]
                 totals[k] += prob[i]
                 i += 1
         for lane in range(4):
             for k in range(cython.cast(cython.int, sums.shape[1])):
-                counted = counts[4 * k + lane]
-                sums[0, k] += counted % POSITIVE
+                packed = packed_counts[4 * k + lane]
+                sums[0, k] += packed % POSITIVE_UNIT
                 sums[1, k] += totals[4 * k + lane]
-                sums[2, k] += counted // POSITIVE
+                sums[2, k] += packed // POSITIVE_UNIT
 
 
 @cython.cfunc
@@ -155,9 +155,9 @@ def _find_bins(
     k: cython.int
     if not uniform:
         for i in range(prob.shape[0]):
-            bin_of[i] = cython.cast(cython.int, count_up_to(edges, last, prob[i]))
+            bin_of[i] = cython.cast(cython.int, searchsorted(edges, last, prob[i]))
     elif uniform_bins(prob, last + 1.0, bin_of):
-        # Rounding of a product may have crossed an edge, and 1 is in the last bin.
+        # Rounding of the product may have crossed an edge, and 1 belongs to the last bin.
         for i in range(prob.shape[0]):
             k = min(bin_of[i], last)
             k += k < last and prob[i] >= edges[k]

@@ -8,25 +8,24 @@ import cython
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Merges", "flattest_slopes", "near_isotonic_merges", "pool_adjacent"]
+__all__ = ["Merges", "flattest_slopes", "near_isotonic_merges", "pool_adjacent_violators"]
 
 # Pooling adjacent violators ----------------------------------------------------------------------
-# Isotonic regression by pooling adjacent violators.
 
 
-def pool_adjacent(
+def pool_adjacent_violators(
     n_pos: cython.const[cython.double][::1], weight: cython.const[cython.double][::1]
 ):
-    """The non-decreasing frequencies of highest likelihood.
+    """Return the non-decreasing frequencies of maximum likelihood, and the blocks of equal value.
 
-    Returns the value of each row, and where the blocks of one value begin; the number of rows ends
-    the last. Sums of a block are kept, not its mean, so whole numbers give exact fractions.
+    The blocks are given by their first rows, with the number of rows at the end. Sums of a block
+    are kept, not its mean, so integers give exact fractions.
     """
     n: cython.Py_ssize_t = n_pos.shape[0]
     fitted = np.empty(n)
     starts = np.empty(n + 1, np.intp)
     value: cython.double[::1] = fitted
-    begin: cython.Py_ssize_t[::1] = starts
+    starts_view: cython.Py_ssize_t[::1] = starts
     total: cython.double[::1] = np.empty(n)
     mass: cython.double[::1] = np.empty(n)
     mean: cython.double[::1] = np.empty(n)
@@ -41,38 +40,38 @@ def pool_adjacent(
             while last >= 0 and mean[last] >= s / w:
                 s += total[last]
                 w += mass[last]
-                first = begin[last]
+                first = starts_view[last]
                 last -= 1
             last += 1
             total[last] = s
             mass[last] = w
             mean[last] = s / w
-            begin[last] = first
-        begin[last + 1] = n
+            starts_view[last] = first
+        starts_view[last + 1] = n
         for k in range(last + 1):
-            for i in range(begin[k], begin[k + 1]):
+            for i in range(starts_view[k], starts_view[k + 1]):
                 value[i] = mean[k]
     return fitted, starts[: last + 2]
 
 
 # Slopes ------------------------------------------------------------------------------------------
-# The flattest line from each point of a cumulative sum diagram to those after it.
+# The flattest line from each point of a cumulative sum diagram to the points after it.
 
 
 def flattest_slopes(
     n_pos: cython.const[cython.double][::1], weight: cython.const[cython.double][::1]
 ):
-    """Min over j > i of (1 + Σ n_pos)/(1 + Σ weight), the sums over rows i … j − 1, for every i.
+    """Return min over j > i of (1 + Σ n_pos)/(1 + Σ weight), sums over rows i … j − 1, for every i.
 
     That is the lowest frequency of any run that begins with row i, with one positive added to it.
-    Going backwards, the lower convex hull of the points (Σ weight, Σ n_pos) after i is kept as a
-    stack; slopes from one point below its line to the corners of a hull first fall and then rise,
-    so the flattest is found by bisection. Cost: O(n log n).
+    Rows are visited backwards, with the lower convex hull of the points (Σ weight, Σ n_pos) after i
+    as a stack. Slopes from a point below the hull to its corners first decrease and then increase,
+    so bisection finds the flattest. Cost: O(n log n).
     """
     n: cython.Py_ssize_t = n_pos.shape[0]
     result = np.empty(n)
     slope: cython.double[::1] = result
-    # Sums from the end backwards: x and y of a point are what lies after it, so they fall with i.
+    # Sums from the end backwards: x and y of a point are sums over the rows after it.
     x: cython.double[::1] = np.empty(n + 1)
     y: cython.double[::1] = np.empty(n + 1)
     corner: cython.Py_ssize_t[::1] = np.empty(n + 1, np.intp)
@@ -104,7 +103,7 @@ def flattest_slopes(
                     high = middle - 1
             a = corner[low]
             slope[i] = (y[i] - y[a] + 1) / (x[i] - x[a] + 1)
-            # Point i joins the hull; corners above the line from it to the next are none.
+            # Point i joins the hull; corners above the line from it to the next leave it.
             while top > 0:
                 a = corner[top]
                 b = corner[top - 1]
@@ -118,7 +117,7 @@ def flattest_slopes(
 
 
 # The near-isotonic path --------------------------------------------------------------------------
-# The modified pool-adjacent-violators algorithm: the whole near-isotonic path at once.
+# The modified pool-adjacent-violators algorithm: the whole near-isotonic path.
 #
 # Naeini and Cooper (2016), algorithm 1; Tibshirani, Hoefling and Tibshirani (2011).
 #
@@ -139,22 +138,22 @@ def flattest_slopes(
 MERGE_TOLERANCE = cython.declare(cython.double, 1e-13)
 """Neighbors have met when their values differ by less than this, relative to their own size."""
 
-SAMPLE = 64
-"""A round's bound is found among so many meeting points, taken at even distances."""
+BOUND_SAMPLE = 64
+"""The bound of a round is a quantile of this many meeting points, taken at equal distances."""
 
-SHARE = cython.declare(cython.int, 8)
-"""One meeting point in so many enters the heap in a round."""
+ROUND_SHARE = cython.declare(cython.int, 8)
+"""One meeting point of this many enters the heap in a round."""
 
-SMALL = cython.declare(cython.int, 256)
-"""So few bins are finished in one round."""
+ONE_ROUND = cython.declare(cython.int, 256)
+"""This many bins or fewer are merged in one round, without a bound."""
 
-STALLED = cython.declare(cython.int, 64)
-"""After a round that merges fewer than one bin in so many, the next has no bound."""
+STALL_SHARE = cython.declare(cython.int, 64)
+"""After a round that merges fewer than one bin of this many, the next round has no bound."""
 
 INFINITY = cython.declare(cython.double, float("inf"))
 
-# What is read together lies together in memory. A bin: its sums and its first row; of the boundary
-# before it, ν and when it may vanish; and the bins on either side, −1 after one that was merged.
+# A bin: its sums and its first row; of the boundary before it, ν and the λ at which it may vanish
+# (key); and the neighboring bins. ``after`` is −1 in a bin that was merged.
 Bin = cython.struct(
     pos=cython.double, weight=cython.double, key=cython.double,
     row=cython.int, nu=cython.int, before=cython.int, after=cython.int,
@@ -162,9 +161,9 @@ Bin = cython.struct(
 BIN = np.dtype("f8, f8, f8, i4, i4, i4, i4")
 BIN.names = ("pos", "weight", "key", "row", "nu", "before", "after")
 
-# An entry of the heap; out of date if the bin's boundary has another key by now.
-Due = cython.struct(key=cython.double, bin=cython.int)
-DUE = np.dtype({"names": ["key", "bin"], "formats": ["f8", "i4"]}, align=True)
+# An entry of the heap; it is outdated if the boundary of the bin has another key now.
+HeapEntry = cython.struct(key=cython.double, bin=cython.int)
+HEAP_ENTRY = np.dtype({"names": ["key", "bin"], "formats": ["f8", "i4"]}, align=True)
 
 Integers = npt.NDArray[np.int64]
 
@@ -178,13 +177,13 @@ class Merges(NamedTuple):
         ν of the boundary before each row: whether the value before it is above the one after it
         at λ = 0. False at both ends.
     boundary : int64 array of shape (n_merges,)
-        Which boundary vanished, named by the row after it.
+        The boundary that vanished, as the row after it.
     start, stop : int64 array of shape (n_merges,)
-        The rows of the bin that the merge made.
+        Rows of the merged bin.
     lambdas : float64 array of shape (n_merges,)
-        When. Merges of one breakpoint have exactly the same λ.
+        λ of the merge. Merges of one breakpoint have exactly the same λ.
     n_pos, weight : float64 array of shape (n_merges,)
-        Sums over the rows of the bin that the merge made.
+        Sums over the rows of the merged bin.
     """
 
     violates: npt.NDArray[np.bool_]
@@ -202,7 +201,7 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
     Parameters
     ----------
     n_pos, weight : array of shape (n_rows,)
-        Of each row, in the order of the scores; weight > 0.
+        Sums of each row, in the order of the scores; weight > 0.
 
     Returns
     -------
@@ -211,7 +210,7 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
     rows = len(weight)
     violates = np.zeros(rows + 1, dtype=np.bool_)
     boundary, start, stop = (np.empty(rows, dtype=np.int64) for _ in range(3))
-    lambdas, made_pos, made_weight = (np.empty(rows) for _ in range(3))
+    lambdas, merged_pos, merged_weight = (np.empty(rows) for _ in range(3))
     count = _merge_neighbors(
         np.ascontiguousarray(n_pos, dtype=np.float64),
         np.ascontiguousarray(weight, dtype=np.float64),
@@ -220,8 +219,8 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
         start,
         stop,
         lambdas,
-        made_pos,
-        made_weight,
+        merged_pos,
+        merged_weight,
     )
     return Merges(
         violates,
@@ -229,18 +228,18 @@ def near_isotonic_merges(n_pos: npt.NDArray[np.float64], weight: npt.NDArray[np.
         start[:count],
         stop[:count],
         lambdas[:count],
-        made_pos[:count],
-        made_weight[:count],
+        merged_pos[:count],
+        merged_weight[:count],
     )
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _rise(
-    heap: Due[::1], at: cython.Py_ssize_t, key: cython.double, owner: cython.int
+def _sift_up(
+    heap: HeapEntry[::1], at: cython.Py_ssize_t, key: cython.double, bin_index: cython.int
 ) -> cython.void:
-    """Put an entry in the heap at ``at`` or above, where its parent is not later."""
+    """Insert an entry into the heap at ``at`` or above, below a parent that is not later."""
     while at > 0:
         parent: cython.Py_ssize_t = (at - 1) >> 1
         if heap[parent].key <= key:
@@ -248,20 +247,20 @@ def _rise(
         heap[at] = heap[parent]
         at = parent
     heap[at].key = key
-    heap[at].bin = owner
+    heap[at].bin = bin_index
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _sink(
-    heap: Due[::1],
+def _sift_down(
+    heap: HeapEntry[::1],
     at: cython.Py_ssize_t,
     size: cython.Py_ssize_t,
     key: cython.double,
-    owner: cython.int,
+    bin_index: cython.int,
 ) -> cython.void:
-    """Put an entry in the heap at ``at`` or below, where its children are not earlier."""
+    """Insert an entry into the heap at ``at`` or below, above children that are not earlier."""
     while True:
         child: cython.Py_ssize_t = 2 * at + 1
         if child >= size:
@@ -273,36 +272,35 @@ def _sink(
         heap[at] = heap[child]
         at = child
     heap[at].key = key
-    heap[at].bin = owner
+    heap[at].bin = bin_index
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _meeting(
+def _merge_lambda(
     bins: Bin[::1],
     left: cython.Py_ssize_t,
     right: cython.Py_ssize_t,
-    beyond: cython.Py_ssize_t,
-    early: cython.double,
+    after_right: cython.Py_ssize_t,
+    tolerance: cython.double,
 ) -> cython.double:
-    """λ at which bins ``left`` and ``right`` meet (equation 8).
+    """Return λ at which the values of bins ``left`` and ``right`` meet (equation 8).
 
-    With MERGE_TOLERANCE for ``early`` it is when they may be merged: earlier by what rounding can
-    make of the other.
+    With ``tolerance`` it is the λ at which they may be merged, earlier by the effect of rounding.
     """
-    mine: cython.int = bins[right].nu
+    nu_between: cython.int = bins[right].nu
     rate: cython.double = 0.0
-    if bins[left].nu != mine:
+    if bins[left].nu != nu_between:
         rate += bins[right].weight
-    if bins[beyond].nu != mine:
+    if bins[after_right].nu != nu_between:
         rate += bins[left].weight
     if rate == 0.0:
         return INFINITY
-    one: cython.double = bins[left].pos * bins[right].weight
-    other: cython.double = bins[right].pos * bins[left].weight
-    gap: cython.double = one - other if mine else other - one
-    return (gap - early * (one + other)) / rate
+    left_scaled: cython.double = bins[left].pos * bins[right].weight
+    right_scaled: cython.double = bins[right].pos * bins[left].weight
+    gap: cython.double = left_scaled - right_scaled if nu_between else right_scaled - left_scaled
+    return (gap - tolerance * (left_scaled + right_scaled)) / rate
 
 
 @cython.cfunc
@@ -311,7 +309,7 @@ def _meeting(
 def _round_bound(
     bins: Bin[::1], count: cython.Py_ssize_t, sample: cython.double[::1]
 ) -> cython.double:
-    """A bound that about one meeting point in SHARE is below, from a sorted sample of them."""
+    """Return a bound below which one meeting point of ROUND_SHARE lies, from a sorted sample."""
     n: cython.Py_ssize_t = sample.shape[0]
     k: cython.Py_ssize_t
     for k in range(n):
@@ -321,51 +319,50 @@ def _round_bound(
             sample[place] = sample[place - 1]
             place -= 1
         sample[place] = key
-    return sample[n // SHARE]
+    return sample[n // ROUND_SHARE]
 
 
 def _merge_neighbors(
     n_pos: cython.const[cython.double][::1], weight: cython.const[cython.double][::1],
     # the columns of Merges
     violates: cython.uchar[::1], boundary: cython.longlong[::1], start: cython.longlong[::1],
-    stop: cython.longlong[::1], lambdas: cython.double[::1], made_pos: cython.double[::1],
-    made_weight: cython.double[::1],
+    stop: cython.longlong[::1], lambdas: cython.double[::1], merged_pos: cython.double[::1],
+    merged_weight: cython.double[::1],
 ):  # fmt: skip
-    """Fill the columns of Merges and return how many merges there are.
-
-    A bin that was merged has ``after`` = −1.
-    """
+    """Fill the columns of Merges and return the number of merges."""
     n: cython.Py_ssize_t = weight.shape[0]
     bins: Bin[::1] = np.zeros(n + 1, BIN).view(np.recarray)
-    # A merge makes at most two new entries in place of old ones, which stay until they are due.
-    heap: Due[::1] = np.empty(3 * n + 1, DUE).view(np.recarray)
-    sample: cython.double[::1] = np.empty(SAMPLE)
+    # A merge adds at most two entries; the outdated ones stay in the heap until they are reached.
+    heap: HeapEntry[::1] = np.empty(3 * n + 1, HEAP_ENTRY).view(np.recarray)
+    sample: cython.double[::1] = np.empty(BOUND_SAMPLE)
     i: cython.Py_ssize_t
     at: cython.Py_ssize_t
-    one: cython.double
-    other: cython.double
-    merges: cython.Py_ssize_t = 0
+    left_scaled: cython.double
+    right_scaled: cython.double
+    n_merges: cython.Py_ssize_t = 0
     count: cython.Py_ssize_t = 0
     _side: cython.int
     with cython.nogil:
         # λ = 0: neighbors of equal value are one bin.
         for i in range(n):
             if count > 0:
-                one = bins[count - 1].pos * weight[i]
-                other = n_pos[i] * bins[count - 1].weight
-                if abs(one - other) <= MERGE_TOLERANCE * (one + other):
+                left_scaled = bins[count - 1].pos * weight[i]
+                right_scaled = n_pos[i] * bins[count - 1].weight
+                if abs(left_scaled - right_scaled) <= MERGE_TOLERANCE * (
+                    left_scaled + right_scaled
+                ):
                     bins[count - 1].pos += n_pos[i]
                     bins[count - 1].weight += weight[i]
-                    boundary[merges] = i
-                    start[merges] = bins[count - 1].row
-                    stop[merges] = i + 1
-                    lambdas[merges] = 0.0
-                    made_pos[merges] = bins[count - 1].pos
-                    made_weight[merges] = bins[count - 1].weight
-                    merges += 1
+                    boundary[n_merges] = i
+                    start[n_merges] = bins[count - 1].row
+                    stop[n_merges] = i + 1
+                    lambdas[n_merges] = 0.0
+                    merged_pos[n_merges] = bins[count - 1].pos
+                    merged_weight[n_merges] = bins[count - 1].weight
+                    n_merges += 1
                     continue
-                bins[count].nu = one > other
-                violates[i] = one > other
+                bins[count].nu = left_scaled > right_scaled
+                violates[i] = left_scaled > right_scaled
             bins[count].pos = n_pos[i]
             bins[count].weight = weight[i]
             bins[count].row = cython.cast(cython.int, i)
@@ -373,13 +370,13 @@ def _merge_neighbors(
         bins[count].row = cython.cast(cython.int, n)
         bins[0].key = bins[count].key = INFINITY
         for i in range(1, count):
-            bins[i].key = _meeting(bins, i - 1, i, i + 1, MERGE_TOLERANCE)
+            bins[i].key = _merge_lambda(bins, i - 1, i, i + 1, MERGE_TOLERANCE)
 
-        now: cython.double = 0.0
+        current_lambda: cython.double = 0.0
         bounded: cython.bint = True
         while count > 1:
             bound: cython.double = INFINITY
-            if bounded and count > SMALL:
+            if bounded and count > ONE_ROUND:
                 bound = _round_bound(bins, count, sample)
             size: cython.Py_ssize_t = 0
             for i in range(count):
@@ -392,54 +389,58 @@ def _merge_neighbors(
             if size == 0:
                 break
             for at in range(size // 2 - 1, -1, -1):
-                _sink(heap, at, size, heap[at].key, heap[at].bin)
-            merged: cython.Py_ssize_t = 0
+                _sift_down(heap, at, size, heap[at].key, heap[at].bin)
+            n_merged: cython.Py_ssize_t = 0
             while size > 0:
                 b: cython.int = heap[0].bin
-                fresh: cython.bint = bins[b].after >= 0 and bins[b].key == heap[0].key
+                is_current: cython.bint = bins[b].after >= 0 and bins[b].key == heap[0].key
                 size -= 1
                 if size > 0:
-                    _sink(heap, 0, size, heap[size].key, heap[size].bin)
-                if not fresh:
+                    _sift_down(heap, 0, size, heap[size].key, heap[size].bin)
+                if not is_current:
                     continue
                 left: cython.int = bins[b].before
                 right: cython.int = bins[b].after
-                # A new breakpoint? Otherwise this merge belongs to the last one.
-                if bins[b].key > now:
-                    now = max(now, _meeting(bins, left, b, right, 0.0))
+                # A later key is a new breakpoint; otherwise the merge belongs to the last one.
+                if bins[b].key > current_lambda:
+                    current_lambda = max(current_lambda, _merge_lambda(bins, left, b, right, 0.0))
                 bins[left].pos += bins[b].pos
                 bins[left].weight += bins[b].weight
                 bins[left].after = right
                 bins[right].before = left
                 bins[b].after = -1
-                boundary[merges] = bins[b].row
-                start[merges] = bins[left].row
-                stop[merges] = bins[right].row
-                lambdas[merges] = now
-                made_pos[merges] = bins[left].pos
-                made_weight[merges] = bins[left].weight
-                merges += 1
-                merged += 1
-                edge: cython.int = left
+                boundary[n_merges] = bins[b].row
+                start[n_merges] = bins[left].row
+                stop[n_merges] = bins[right].row
+                lambdas[n_merges] = current_lambda
+                merged_pos[n_merges] = bins[left].pos
+                merged_weight[n_merges] = bins[left].weight
+                n_merges += 1
+                n_merged += 1
+                changed: cython.int = left
                 for _side in range(2):
-                    # A boundary that is due at this very breakpoint stays due, even if the merge
-                    # beside it leaves both its bins at rest.
-                    if 0 < edge < count and bins[edge].key > now:
-                        old: cython.double = bins[edge].key
-                        bins[edge].key = _meeting(
-                            bins, bins[edge].before, edge, bins[edge].after, MERGE_TOLERANCE
+                    # A boundary whose key is this breakpoint keeps it, even if the merge next to it
+                    # leaves both its bins constant.
+                    if 0 < changed < count and bins[changed].key > current_lambda:
+                        old: cython.double = bins[changed].key
+                        bins[changed].key = _merge_lambda(
+                            bins,
+                            bins[changed].before,
+                            changed,
+                            bins[changed].after,
+                            MERGE_TOLERANCE,
                         )
-                        key: cython.double = bins[edge].key
+                        key: cython.double = bins[changed].key
                         if key != old and key <= bound and key < INFINITY:
-                            _rise(heap, size, key, edge)
+                            _sift_up(heap, size, key, changed)
                             size += 1
-                    edge = right
-            bounded = merged * STALLED >= count
-            # The bins that are left move together.
-            kept: cython.Py_ssize_t = 0
+                    changed = right
+            bounded = n_merged * STALL_SHARE >= count
+            # Compact the remaining bins.
+            n_kept: cython.Py_ssize_t = 0
             for i in range(count + 1):
                 if i == count or bins[i].after >= 0:
-                    bins[kept] = bins[i]
-                    kept += 1
-            count -= merged
-    return merges
+                    bins[n_kept] = bins[i]
+                    n_kept += 1
+            count -= n_merged
+    return n_merges

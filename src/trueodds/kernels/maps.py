@@ -1,4 +1,4 @@
-"""Maps applied to many rows, in one pass each."""
+"""Maps applied to arrays of scores, in one pass each."""
 
 from __future__ import annotations
 
@@ -9,38 +9,37 @@ from cython.cimports.libc import math
 if cython.compiled:
     from cython.cimports.trueodds.kernels.elementary import (
         exp_in_place,
-        find_log_odds,
         log_in_place,
+        log_odds_into,
         sigmoid_in_place,
     )
 else:
     from trueodds.kernels.elementary import (
         exp_in_place,
-        find_log_odds,
         log_in_place,
+        log_odds_into,
         sigmoid_in_place,
     )
 
 __all__ = [
     "apply_charcoal_grill",
-    "apply_linear",
     "apply_log_odds",
     "apply_log_odds_curve",
+    "apply_piecewise_linear",
     "apply_softmax",
     "apply_steps",
-    "deep_enough",
-    "far_enough",
     "linear_probabilities",
     "route",
+    "safe_logit_floor",
+    "safe_logit_limit",
 ]
 
 # Two classes -------------------------------------------------------------------------------------
-# Maps applied to many scores in one pass each.
 
 INFINITY = cython.declare(cython.double, float("inf"))
 EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(708) does not overflow, exp(710) does
 BELOW_ONE = cython.declare(cython.double, 1.0 - 2.0**-53)
-FEW = cython.declare(cython.Py_ssize_t, 512)  # rows that stay in the nearest cache
+CACHE_BLOCK = cython.declare(cython.Py_ssize_t, 512)  # rows that fit into the first-level cache
 
 
 @cython.cfunc
@@ -54,25 +53,25 @@ def _clip(x: cython.double, low: cython.double, high: cython.double) -> cython.d
 @cython.nogil
 @cython.exceptval(check=False)
 def sigmoid(eta: cython.double) -> cython.double:
-    """1/(1 + exp(−η)), never exactly 0 or 1, so that no logarithm of it is infinite."""
+    """Return 1/(1 + exp(−η)), never exactly 0 or 1, so that no logarithm of it is infinite."""
     return min(1.0 / (1.0 + math.exp(min(-eta, EXPONENT_LIMIT))), BELOW_ONE)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def log_or_infinity(x: cython.double) -> cython.double:
-    """Ln x; −inf of 0 in plain Python, too."""
+def log_or_minus_infinity(x: cython.double) -> cython.double:
+    """Return ln x; −inf for 0 also in plain Python."""
     return math.log(x) if x > 0.0 else -INFINITY
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def minus_log_rest(p: cython.double) -> cython.double:
-    """−ln(1 − p): that of u = 1 − p as it is rounded, and what rounding took from u, over u.
+def minus_log_complement(p: cython.double) -> cython.double:
+    """Return −ln(1 − p) as −ln u − (1 − p − u)/u, where u is 1 − p rounded.
 
-    Nothing was taken from p ≥ ½, and for the others 1 + p is near enough to 1/u.
+    u is exact if p ≥ 0.5. Otherwise 1 + p is near enough to 1/u.
     """
     u: cython.double = 1.0 - p
     if u == 0.0:
@@ -84,7 +83,7 @@ def minus_log_rest(p: cython.double) -> cython.double:
 @cython.nogil
 @cython.exceptval(check=False)
 def _log_sigmoid(z: cython.double) -> cython.double:
-    """Ln(1/(1 + exp(−z)))."""
+    """Return ln σ(z)."""
     return min(z, 0.0) - math.log1p(math.exp(-abs(z)))
 
 
@@ -93,27 +92,27 @@ def apply_log_odds(
     is_probability: cython.bint, a: cython.double, b: cython.double, c: cython.double,
     lower: cython.double, upper: cython.double,
 ) -> None:  # fmt: skip
-    """σ(a·ln p − b·ln(1−p) + c), where the log-odds z of p are first brought into [lower, upper].
+    """Write σ(a·ln p − b·ln(1−p) + c) into ``out``; the log-odds z of p are clipped first.
 
-    If a = b it is σ(a·z + c). Scores that are no probabilities take the place of z. a and b are
-    not both 0. ``work`` is room for a second feature, of no use if a = b.
+    If a = b it is σ(a·z + c). Scores that are not probabilities are used as z. a and b are not both
+    0. ``work`` is memory for the second feature; it is not used if a = b.
     """
     n: cython.Py_ssize_t = scores.shape[0]
     i: cython.Py_ssize_t
     with cython.nogil:
-        # One step after the other for all rows: each would wait for the one before it in its row.
+        # Each step is done for all rows before the next, because steps of one row are dependent.
         if a == b:
-            _find_log_odds(scores, out, is_probability)
+            _log_odds_into(scores, out, is_probability)
             for i in range(n):
                 out[i] = a * _clip(out[i], lower, upper) + c
         else:
-            # ln p and −ln(1−p) increase with z, so its range is a range of each. A slope of 0
-            # leaves its feature out, even if that is infinite.
+            # ln p and −ln(1−p) increase with z, so the limits of z are limits of both. A slope of 0
+            # leaves its feature out, even an infinite one.
             if a != 0.0:
-                _find_log(scores, out, is_probability)
+                _log_p_into(scores, out, is_probability)
                 _scale_clipped(out, a, _log_sigmoid(lower), _log_sigmoid(upper))
             if b != 0.0:
-                _find_minus_log_rest(scores, work, is_probability)
+                _minus_log_complement_into(scores, work, is_probability)
                 _scale_clipped(work, b, -_log_sigmoid(-lower), -_log_sigmoid(-upper))
             for i in range(n):
                 out[i] = (out[i] if a != 0.0 else 0.0) + (work[i] if b != 0.0 else 0.0) + c
@@ -123,13 +122,13 @@ def apply_log_odds(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _find_log_odds(
+def _log_odds_into(
     scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint
 ) -> cython.void:
-    """Log-odds of probabilities; other scores take their place."""
+    """Write the log-odds of probabilities; other scores are copied."""
     i: cython.Py_ssize_t
     if is_probability:
-        find_log_odds(scores, out)
+        log_odds_into(scores, out)
         return
     for i in range(scores.shape[0]):
         out[i] = scores[i]
@@ -138,10 +137,10 @@ def _find_log_odds(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _find_log(
+def _log_p_into(
     scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint
 ) -> cython.void:
-    """Ln p."""
+    """Write ln p; other scores are log-odds."""
     i: cython.Py_ssize_t
     for i in range(scores.shape[0]):
         out[i] = scores[i] if is_probability else _log_sigmoid(scores[i])
@@ -152,10 +151,10 @@ def _find_log(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _find_minus_log_rest(
+def _minus_log_complement_into(
     scores: cython.const[cython.double][::1], out: cython.double[::1], is_probability: cython.bint
 ) -> cython.void:
-    """−ln(1 − p), as in :func:`minus_log_rest`."""
+    """Write −ln(1 − p) as :func:`minus_log_complement` does; other scores are log-odds."""
     i: cython.Py_ssize_t
     for i in range(scores.shape[0]):
         out[i] = 1.0 - scores[i] if is_probability else -_log_sigmoid(-scores[i])
@@ -184,14 +183,14 @@ def _nearest_coal(
     z: cython.double, means: cython.const[cython.double][::1],
     widths: cython.const[cython.double][::1],
 ) -> cython.Py_ssize_t:  # fmt: skip
-    """The coal that is nearest in widths, by logarithms, which do not overflow."""
+    """Return the coal at the least distance in widths; logarithms do not overflow."""
     found: cython.Py_ssize_t = 0
-    least: cython.double = INFINITY
+    least_distance: cython.double = INFINITY
     k: cython.Py_ssize_t
     for k in range(means.shape[0]):
         distance: cython.double = math.log(abs(0.5 * z - 0.5 * means[k])) - math.log(widths[k])
-        if distance < least:
-            least = distance
+        if distance < least_distance:
+            least_distance = distance
             found = k
     return found
 
@@ -202,70 +201,70 @@ def apply_charcoal_grill(
     widths: cython.const[cython.double][::1],
     bias: cython.double, lower: cython.double, upper: cython.double,
 ) -> None:  # fmt: skip
-    """σ(z/T(z) + bias), T the mean of the temperatures weighted by exp(−(z − mean)²/(2·width²))."""
+    """Write σ(z/T(z) + bias); T is a mean temperature with weights exp(−(z − mean)²/(2·width²))."""
     n: cython.Py_ssize_t = means.shape[0]
     begin: cython.Py_ssize_t
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     z: cython.double
-    # Of a few rows: squared distances in widths, then weights; the least distance; two sums.
-    work: cython.double[:, ::1] = np.empty((n + 3, min(FEW, out.shape[0])))
+    # For each row of a block: squared distances in widths, then weights; their least; two sums.
+    work: cython.double[:, ::1] = np.empty((n + 3, min(CACHE_BLOCK, out.shape[0])))
     with cython.nogil:
         weight: cython.double[:, ::1] = work[:n]
-        nearest: cython.double[::1] = work[n]
+        least_square: cython.double[::1] = work[n]
         total: cython.double[::1] = work[n + 1]
-        heat: cython.double[::1] = work[n + 2]
-        _find_log_odds(scores, out, is_probability)
+        weighted_temperature: cython.double[::1] = work[n + 2]
+        _log_odds_into(scores, out, is_probability)
         begin = 0
         while begin < out.shape[0]:
-            rows: cython.Py_ssize_t = min(FEW, out.shape[0] - begin)
-            for i in range(rows):
+            n_rows: cython.Py_ssize_t = min(CACHE_BLOCK, out.shape[0] - begin)
+            for i in range(n_rows):
                 out[begin + i] = _clip(out[begin + i], lower, upper)
-                nearest[i], total[i], heat[i] = INFINITY, 0.0, 0.0
+                least_square[i], total[i], weighted_temperature[i] = INFINITY, 0.0, 0.0
             for k in range(n):
-                for i in range(rows):
-                    off: cython.double = (out[begin + i] - means[k]) / widths[k]
-                    weight[k, i] = off * off
-                    nearest[i] = min(nearest[i], weight[k, i])
+                for i in range(n_rows):
+                    distance: cython.double = (out[begin + i] - means[k]) / widths[k]
+                    weight[k, i] = distance * distance
+                    least_square[i] = min(least_square[i], weight[k, i])
             for k in range(n):
-                for i in range(rows):
-                    weight[k, i] = -0.5 * (weight[k, i] - nearest[i])
-                exp_in_place(weight[k, :rows])
-                for i in range(rows):
+                for i in range(n_rows):
+                    weight[k, i] = -0.5 * (weight[k, i] - least_square[i])
+                exp_in_place(weight[k, :n_rows])
+                for i in range(n_rows):
                     total[i] += weight[k, i]
-                    heat[i] += weight[k, i] * temperatures[k]
-            for i in range(rows):
+                    weighted_temperature[i] += weight[k, i] * temperatures[k]
+            for i in range(n_rows):
                 z = out[begin + i]
-                if math.isinf(nearest[i]):  # so far that squares overflow: the nearest is alone
+                if math.isinf(least_square[i]):  # squares overflow: only the nearest coal counts
                     out[begin + i] = z / temperatures[_nearest_coal(z, means, widths)] + bias
                 else:
-                    out[begin + i] = z / (heat[i] / total[i]) + bias
-            begin += FEW
+                    out[begin + i] = z / (weighted_temperature[i] / total[i]) + bias
+            begin += CACHE_BLOCK
         sigmoid_in_place(out)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def count_up_to(
+def searchsorted(
     edges: cython.const[cython.double][::1],
     n: cython.Py_ssize_t,
     s: cython.double,
 ) -> cython.Py_ssize_t:
-    """How many edges are at most s; the steps of the search do not depend on s."""
-    return _search(edges, 0, n, s)
+    """Return how many edges are at most s; the steps of the search do not depend on s."""
+    return _searchsorted_between(edges, 0, n, s)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _search(
+def _searchsorted_between(
     edges: cython.const[cython.double][::1],
     first: cython.Py_ssize_t,
     n: cython.Py_ssize_t,
     s: cython.double,
 ) -> cython.Py_ssize_t:
-    """How many edges are at most s, if it is ``first`` to first + n."""
+    """Return how many edges are at most s, if the number is in [``first``, ``first + n``]."""
     while n > 0:
         half: cython.Py_ssize_t = (n + 1) >> 1
         first += half if edges[first + half - 1] <= s else 0
@@ -276,14 +275,14 @@ def _search(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _cell(
+def _uniform_cell(
     s: cython.double, low: cython.double, scale: cython.double, n_cells: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
-    """One of ``n_cells`` equal steps; a greater s is in the same or a later one."""
-    place: cython.double = (s - low) * scale
-    if not place > 0.0:
+    """Return the cell of s among ``n_cells`` of equal width; it never decreases with s."""
+    position: cython.double = (s - low) * scale
+    if not position > 0.0:
         return 0
-    return cython.cast(cython.Py_ssize_t, min(place, n_cells - 1.0))
+    return cython.cast(cython.Py_ssize_t, min(position, n_cells - 1.0))
 
 
 def apply_steps(
@@ -292,23 +291,23 @@ def apply_steps(
     scores: cython.const[cython.double][::1],
     out: cython.double[::1],
 ) -> None:
-    """``values[i]`` for edges[i−1] ≤ score < edges[i]."""
+    """Write ``values[i]`` for edges[i−1] ≤ score < edges[i]."""
     i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(scores.shape[0]):
-            out[i] = values[count_up_to(edges, edges.shape[0], scores[i])]
+            out[i] = values[searchsorted(edges, edges.shape[0], scores[i])]
 
 
-def apply_linear(
+def apply_piecewise_linear(
     x: cython.const[cython.double][::1],
     y: cython.const[cython.double][::1],
     scores: cython.const[cython.double][::1],
     out: cython.double[::1],
 ) -> None:
-    """Linear interpolation between the finite knots; what lies beyond has the nearest one's value.
+    """Interpolate linearly between the finite knots; constant beyond the first and the last.
 
-    A first or last knot at infinity is the value there, and nowhere else. Between knots whose slope
-    no float64 can hold, the lower one's value counts.
+    A first or last knot at infinity is the value only there. Between two knots whose slope exceeds
+    float64, the value is that of the lower knot.
     """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -316,7 +315,7 @@ def apply_linear(
     with cython.nogil:
         for i in range(scores.shape[0]):
             s: cython.double = scores[i]
-            k = count_up_to(x, last + 1, s) - 1
+            k = searchsorted(x, last + 1, s) - 1
             if k < 0:
                 out[i] = y[0]
             elif k == last or s == x[k] or math.isinf(x[k + 1]):
@@ -338,26 +337,31 @@ def apply_log_odds_curve(
     scores: cython.const[cython.double][::1], out: cython.double[::1],
     is_probability: cython.bint,
 ) -> None:  # fmt: skip
-    """σ of the linear interpolation, at the log-odds, between finite knots; constant beyond."""
+    """Write σ of the linear interpolation between finite knots at the log-odds; constant beyond."""
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     last: cython.Py_ssize_t = x.shape[0] - 1
-    # The knots before each cell: few are left to search among.
+    # The number of knots before each cell leaves few to search.
     n_cells: cython.Py_ssize_t = 2 * x.shape[0] if scores.shape[0] > x.shape[0] else 1
-    before: cython.int[::1] = np.zeros(n_cells + 1, np.int32)
+    knots_before: cython.int[::1] = np.zeros(n_cells + 1, np.int32)
     scale: cython.double = n_cells / (x[last] - x[0]) if last > 0 else 0.0
     with cython.nogil:
         if n_cells == 1:
-            before[1] = cython.cast(cython.int, last + 1)
+            knots_before[1] = cython.cast(cython.int, last + 1)
         else:
             for i in range(last + 1):
-                before[_cell(x[i], x[0], scale, n_cells) + 1] += 1
+                knots_before[_uniform_cell(x[i], x[0], scale, n_cells) + 1] += 1
             for i in range(n_cells):
-                before[i + 1] += before[i]
-        _find_log_odds(scores, out, is_probability)
+                knots_before[i + 1] += knots_before[i]
+        _log_odds_into(scores, out, is_probability)
         for i in range(scores.shape[0]):
-            k = _cell(out[i], x[0], scale, n_cells)
-            k = _search(x, before[k], before[k + 1] - before[k], out[i]) - 1
+            k = _uniform_cell(out[i], x[0], scale, n_cells)
+            k = (
+                _searchsorted_between(
+                    x, knots_before[k], knots_before[k + 1] - knots_before[k], out[i]
+                )
+                - 1
+            )
             if k < 0:
                 out[i] = y[0]
             elif k == last:
@@ -368,10 +372,9 @@ def apply_log_odds_curve(
 
 
 # Several classes ---------------------------------------------------------------------------------
-# Maps of several classes applied to many rows, in one pass.
 
-# So far that the difference of two logits, each with a bias of at most 1e300, is still finite.
-FAR = cython.declare(cython.double, 8e307)
+# The difference of two such logits, each with a bias of at most 1e300, is still finite.
+MAX_LOGIT = cython.declare(cython.double, 8e307)
 
 
 @cython.cfunc
@@ -379,13 +382,13 @@ FAR = cython.declare(cython.double, 8e307)
 @cython.exceptval(check=False)
 def softmax_row(rows: cython.double[:, ::1], i: cython.Py_ssize_t) -> cython.void:
     """Replace the logits in row i by probabilities."""
-    top: cython.double = rows[i, 0]
+    largest: cython.double = rows[i, 0]
     total: cython.double = 0.0
     k: cython.Py_ssize_t
     for k in range(1, rows.shape[1]):
-        top = max(top, rows[i, k])
+        largest = max(largest, rows[i, k])
     for k in range(rows.shape[1]):
-        rows[i, k] = math.exp(rows[i, k] - top)
+        rows[i, k] = math.exp(rows[i, k] - largest)
         total += rows[i, k]
     for k in range(rows.shape[1]):
         rows[i, k] /= total
@@ -394,7 +397,7 @@ def softmax_row(rows: cython.double[:, ::1], i: cython.Py_ssize_t) -> cython.voi
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _largest(weights: cython.const[cython.double][:, ::1]) -> cython.double:
+def _largest_weight(weights: cython.const[cython.double][:, ::1]) -> cython.double:
     largest: cython.double = 1e-8
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -407,19 +410,19 @@ def _largest(weights: cython.const[cython.double][:, ::1]) -> cython.double:
 @cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
-def far_enough(weights: cython.const[cython.double][:, ::1]) -> cython.double:
-    """How far from 0 a logit may be, such that no sum of products with the weights overflows."""
-    largest: cython.double = _largest(weights)
+def safe_logit_limit(weights: cython.const[cython.double][:, ::1]) -> cython.double:
+    """Return the largest logit with which no sum of products with the weights overflows."""
+    largest: cython.double = _largest_weight(weights)
     n: cython.double = weights.shape[1]
-    return FAR / n / largest if n * largest > 1.0 else FAR
+    return MAX_LOGIT / n / largest if n * largest > 1.0 else MAX_LOGIT
 
 
 @cython.ccall
 @cython.nogil
 @cython.exceptval(check=False)
-def deep_enough(weights: cython.const[cython.double][:, ::1]) -> cython.double:
-    """How far below 0 a logit of −inf is put, such that no sum overflows."""
-    return min(1e300 / min(_largest(weights), 1.0), far_enough(weights))
+def safe_logit_floor(weights: cython.const[cython.double][:, ::1]) -> cython.double:
+    """Return the finite value that replaces a logit of −inf, such that no sum overflows."""
+    return -min(1e300 / min(_largest_weight(weights), 1.0), safe_logit_limit(weights))
 
 
 def apply_softmax(
@@ -427,9 +430,9 @@ def apply_softmax(
     is_probability: cython.bint, floor: cython.double,
     weights: cython.const[cython.double][:, ::1], bias: cython.const[cython.double][::1],
 ) -> None:  # fmt: skip
-    """softmax(W·l + bias), l the logits, none of them more than −``floor`` below the row's largest.
+    """Write softmax(W·l + bias); no logit l is below the largest of its row plus ``floor``.
 
-    One row of weights is the diagonal of W.
+    ``floor`` is negative. A single row of weights is the diagonal of W.
     """
     n: cython.Py_ssize_t = scores.shape[1]
     diagonal: cython.bint = weights.shape[0] == 1
@@ -437,55 +440,55 @@ def apply_softmax(
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     logit: cython.double
-    deepest: cython.double = -deep_enough(weights)
-    farthest: cython.double = far_enough(weights)
+    safe_floor: cython.double = safe_logit_floor(weights)
+    limit: cython.double = safe_logit_limit(weights)
     with cython.nogil:
         for i in range(scores.shape[0]):
             largest: cython.double = scores[i, 0]
             for k in range(1, n):
                 largest = max(largest, scores[i, k])
             if is_probability:
-                largest = log_or_infinity(largest)
+                largest = log_or_minus_infinity(largest)
             for k in range(n):
                 out[i, k] = bias[k]
             for k in range(n):
-                logit = log_or_infinity(scores[i, k]) if is_probability else scores[i, k]
-                logit = min(max(logit, largest + floor), farthest)
+                logit = log_or_minus_infinity(scores[i, k]) if is_probability else scores[i, k]
+                logit = min(max(logit, largest + floor), limit)
                 if diagonal:
-                    # A weight of 0 ignores its class's logit, even one of −inf, and a positive
-                    # one makes it impossible.
-                    if logit < -farthest and not (weights[0, k] > 0.0 and logit == -INFINITY):
-                        logit = -farthest
+                    # With weight 0 a logit is ignored, even −inf; with a positive weight −inf makes
+                    # the class impossible.
+                    if logit < -limit and not (weights[0, k] > 0.0 and logit == -INFINITY):
+                        logit = -limit
                     if weights[0, k] != 0.0:
                         out[i, k] += weights[0, k] * logit
                 else:
-                    logit = max(logit, deepest)
+                    logit = max(logit, safe_floor)
                     for j in range(n):
                         out[i, j] += weights[j, k] * logit
             softmax_row(out, i)
 
 
 # Trees -------------------------------------------------------------------------------------------
-# Sending rows down a tree, and the linear models of its nodes.
+# Rows routed to nodes, and the linear models of the nodes.
 
-LARGEST_SCORE = cython.declare(cython.double, 1e308)
+MAX_SCORE = cython.declare(cython.double, 1e308)
 
-SMALL = cython.declare(cython.double, 2.0**-600)
+DOWNSCALE = cython.declare(cython.double, 2.0**-600)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _saturated(
+def _sign_of_overflow(
     coef: cython.const[cython.double][::1], columns: cython.const[cython.double][::1]
 ) -> cython.double:
-    """±10³⁰⁸ or 0, with the sign of a sum that is beyond float64."""
+    """Return ±10³⁰⁸ or 0, with the sign of a linear combination that exceeds float64."""
     n: cython.Py_ssize_t = columns.shape[0]
-    f: cython.double = coef[n] * SMALL * SMALL
+    f: cython.double = coef[n] * DOWNSCALE * DOWNSCALE
     a: cython.Py_ssize_t
     for a in range(n):
-        f += (coef[a] * SMALL) * (columns[a] * SMALL)
-    return LARGEST_SCORE if f > 0.0 else (-LARGEST_SCORE if f < 0.0 else 0.0)
+        f += (coef[a] * DOWNSCALE) * (columns[a] * DOWNSCALE)
+    return MAX_SCORE if f > 0.0 else (-MAX_SCORE if f < 0.0 else 0.0)
 
 
 def route(
@@ -497,9 +500,10 @@ def route(
     first: cython.const[cython.longlong][::1],
     children: cython.const[cython.longlong][::1],
 ):
-    """The node at which each row of X (n, d) ends.
+    """Return the node that each row of X (n, d) reaches.
 
-    NaN stands for missing and is filled. A code without a branch stops its row at the inner node.
+    NaN means missing and is replaced by ``fill``. A row with a code that has no branch stops at the
+    inner node.
     """
     node_of: cython.int[::1] = np.empty(X.shape[0], np.int32)
     i: cython.Py_ssize_t
@@ -527,9 +531,9 @@ def linear_probabilities(
     node_of: cython.const[cython.int][::1],
     coef: cython.const[cython.double][:, :, ::1],
 ):
-    """Probabilities (n, K) of score columns (n, A) by the node's slopes and intercepts.
+    """Return probabilities (n, K) of score columns (n, A) by the linear model of each row's node.
 
-    One row of coefficients is the log-odds of a positive; several go through the softmax.
+    A single row of coefficients is the log-odds of the positive class; several are logits.
     """
     n_columns: cython.Py_ssize_t = columns.shape[1]
     n_models: cython.Py_ssize_t = coef.shape[1]
@@ -544,8 +548,8 @@ def linear_probabilities(
                 f: cython.double = coef[node, k, n_columns]
                 for a in range(n_columns):
                     f += coef[node, k, a] * columns[i, a]
-                if not -LARGEST_SCORE < f < LARGEST_SCORE:
-                    f = _saturated(coef[node, k], columns[i])
+                if not -MAX_SCORE < f < MAX_SCORE:
+                    f = _sign_of_overflow(coef[node, k], columns[i])
                 p[i, k] = f
             if n_models == 1:
                 p[i, 0] = sigmoid(p[i, 0])

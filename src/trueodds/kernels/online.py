@@ -1,6 +1,6 @@
-"""Calibration of a stream: experts that forget, a switching mixture of them, and fair stakes.
+"""Calibration of a stream: experts that forget, switching mixtures of them, and fair stakes.
 
-``docs/online.md`` has the formulas and proofs. The cost of a row does not depend on those before.
+``docs/online.md`` has the formulas and proofs. The cost of a row does not depend on earlier rows.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import cython
 import numpy as np
 from cython.cimports.libc import math
 
-__all__ = ["OnlineState", "find_places", "place_of"]
+__all__ = ["OnlineState", "clipped_log_odds", "clipped_log_odds_into"]
 
-# What the numbers of ``clock`` are.
+# Indices of ``clock``.
 ROWS = cython.declare(cython.int, 0)
 LOSS = cython.declare(cython.int, 1)
 MIXTURE_LOSS = cython.declare(cython.int, 2)
@@ -20,24 +20,30 @@ WEIGHT = cython.declare(cython.int, 4)
 MOST_WEIGHT = cython.declare(cython.int, 5)
 GENERATIONS = cython.declare(cython.int, 6)
 
-# What the numbers of ``open_clock`` are, of the generation that is not closed yet.
+# Indices of ``open_clock``, for the generation that is still open.
 ASKED = cython.declare(cython.int, 0)
 ANSWERED = cython.declare(cython.int, 1)
 OPEN_LOSS = cython.declare(cython.int, 2)
-OPEN_GAIN = cython.declare(cython.int, 3)  # of the mixture, against the forecast
+OPEN_GAIN = cython.declare(cython.int, 3)  # of the mixture over the forecast
 
-TINY = cython.declare(cython.double, 1e-6)  # no expert forecasts less, or more than 1 − TINY
-END = cython.declare(cython.double, 30.0)  # log-odds beyond which no forecast lies
-LEAST = cython.declare(cython.double, 1e-300)  # a weight never reaches 0, so that it can return
-PROBIT = cython.declare(cython.double, 0.3927)  # π/8: mean of σ over a normal (MacKay 1992)
-FARTHEST = cython.declare(cython.double, 2.0)  # a tracker corrects log-odds by at most this
+MIN_PROBABILITY = cython.declare(cython.double, 1e-6)  # of an expert's forecast
+MAX_FORECAST_LOG_ODDS = cython.declare(cython.double, 30.0)  # of the final forecast
+MIN_WEIGHT = cython.declare(cython.double, 1e-300)  # positive, so that an expert can recover
+PROBIT_FACTOR = cython.declare(
+    cython.double, 0.3927
+)  # π/8, in the mean of σ over a normal (MacKay 1992)
+MAX_CORRECTION = cython.declare(cython.double, 2.0)  # of log-odds by a tracker
 CODE_STEP = cython.declare(cython.double, 0.004)
 CODE_UNIT = cython.declare(cython.double, 60.0)
-MOST_CODE = cython.declare(cython.double, 2047.0)
-HIGHEST = cython.declare(cython.double, 0.999999)
-REACH = cython.declare(cython.double, 13.815509557963773)  # log-odds of HIGHEST
-LARGEST_POWER = cython.declare(cython.double, 16.0)  # of gains that are multiplied directly
-MANY = cython.declare(cython.double, 1e8)  # generations after which the smallest bets shrink
+MAX_CODE = cython.declare(cython.double, 2047.0)
+MAX_PROBABILITY = cython.declare(cython.double, 0.999999)
+MAX_LOG_ODDS = cython.declare(cython.double, 13.815509557963773)  # of MAX_PROBABILITY
+MAX_DIRECT_WEIGHT = cython.declare(
+    cython.double, 16.0
+)  # of a row whose gains are multiplied without logarithms
+SHRINK_AFTER = cython.declare(
+    cython.double, 1e8
+)  # generations after which the smallest bets shrink
 
 
 @cython.cfunc
@@ -49,44 +55,48 @@ def _sigmoid(v: cython.double) -> cython.double:
 
 @cython.ccall
 @cython.exceptval(check=False)
-def place_of(score: cython.double, is_probability: cython.bint) -> cython.double:
-    """Log-odds of a score, none beyond those of TINY; log-odds and margins are clipped alike."""
+def clipped_log_odds(score: cython.double, is_probability: cython.bint) -> cython.double:
+    """Return the log-odds of a score, clipped to ±MAX_LOG_ODDS; other scores are only clipped."""
     if not is_probability:
-        return min(max(score, -REACH), REACH)
+        return min(max(score, -MAX_LOG_ODDS), MAX_LOG_ODDS)
     return (
-        -REACH if score <= TINY else REACH if score >= HIGHEST else math.log(score / (1.0 - score))
+        -MAX_LOG_ODDS
+        if score <= MIN_PROBABILITY
+        else MAX_LOG_ODDS
+        if score >= MAX_PROBABILITY
+        else math.log(score / (1.0 - score))
     )
 
 
-def find_places(
+def clipped_log_odds_into(
     scores: cython.const[cython.double][::1], is_probability: cython.bint, out: cython.double[::1]
 ) -> None:
-    """Write :func:`place_of` each score into ``out``."""
+    """Write :func:`clipped_log_odds` of each score into ``out``."""
     i: cython.Py_ssize_t
     for i in range(scores.shape[0]):
-        out[i] = place_of(scores[i], is_probability)
+        out[i] = clipped_log_odds(scores[i], is_probability)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _inside(p: cython.double) -> cython.double:
-    return min(max(p, TINY), HIGHEST)
+def _clip_probability(p: cython.double) -> cython.double:
+    return min(max(p, MIN_PROBABILITY), MAX_PROBABILITY)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _code(p: cython.double, z: cython.double) -> cython.short:
-    """12 bits for the distance of a forecast from log-odds z."""
-    far: cython.double = math.asinh(CODE_UNIT * (math.log(p / (1.0 - p)) - z)) / CODE_STEP
-    return cython.cast(cython.short, math.floor(min(max(far, -MOST_CODE), MOST_CODE) + 0.5))
+def _encoded_probability(p: cython.double, z: cython.double) -> cython.short:
+    """Return a code of 12 bits for the distance of a forecast from log-odds z."""
+    code: cython.double = math.asinh(CODE_UNIT * (math.log(p / (1.0 - p)) - z)) / CODE_STEP
+    return cython.cast(cython.short, math.floor(min(max(code, -MAX_CODE), MAX_CODE) + 0.5))
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _decoded(code: cython.short, z: cython.double) -> cython.double:
+def _decoded_probability(code: cython.short, z: cython.double) -> cython.double:
     return _sigmoid(z + math.sinh(CODE_STEP * code) / CODE_UNIT)
 
 
@@ -94,7 +104,7 @@ def _decoded(code: cython.short, z: cython.double) -> cython.double:
 @cython.nogil
 @cython.exceptval(check=False)
 def _cell(knots: cython.const[cython.double][::1], v: cython.double) -> cython.Py_ssize_t:
-    """The cell of v: the number of inner knots below it."""
+    """Return the cell of v: the number of inner knots below it."""
     low: cython.Py_ssize_t = 0
     high: cython.Py_ssize_t = knots.shape[0] - 2
     middle: cython.Py_ssize_t
@@ -110,31 +120,47 @@ def _cell(knots: cython.const[cython.double][::1], v: cython.double) -> cython.P
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _right_share(
+def _right_weight(
     knots: cython.const[cython.double][::1], j: cython.Py_ssize_t, v: cython.double
 ) -> cython.double:
-    """The weight of the right end of cell j at v."""
+    """Return the weight of the right end of cell j in a linear interpolation at v."""
     return min(max((v - knots[j]) / (knots[j + 1] - knots[j]), 0.0), 1.0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _place_weight(b: cython.Py_ssize_t, j: cython.Py_ssize_t, w: cython.double) -> cython.double:
+    """Return the weight φ of place b for a forecast in cell j with right weight w."""
+    return 1.0 - w if b == j else w if b == j + 1 else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _label_probability(p: cython.double, y: cython.double) -> cython.double:
+    """Return the probability of label y if that of 1 is p."""
+    return p if y == 1.0 else 1.0 - p
 
 
 @cython.final
 @cython.cclass
 class OnlineState:
-    """All that is learned from a stream of two classes, as arrays that the caller owns.
+    """The state that is learned from a stream of two classes, as arrays that the caller owns.
 
     Parameters
     ----------
     settings : dict of float64 arrays
-        What does not change: see ``trueodds.online._settings``.
+        Constants, see ``trueodds.online._settings``.
     arrays : dict of float64 arrays
-        What does; they are updated in place.
+        The state, which is updated in place.
     """
 
     knots: cython.const[cython.double][::1]
     places: cython.const[cython.double][::1]
     bets: cython.double[::1]
     ridges: cython.const[cython.double][::1]
-    shares: cython.const[cython.double][::1]
+    switch_rates: cython.const[cython.double][::1]
     prior: cython.const[cython.double][::1]
     line_memory: cython.const[cython.double][::1]
     line_prior: cython.const[cython.double][:, ::1]
@@ -166,24 +192,24 @@ class OnlineState:
     open_squares: cython.double[::1]
     open_mass: cython.double[::1]
     open_track: cython.double[:, ::1]
-    # Derived from the arrays, or room for one row.
+    # Derived from the arrays, or work arrays of one row.
     n_lines: cython.Py_ssize_t
     n_curves: cython.Py_ssize_t
     n_experts: cython.Py_ssize_t
     factor: cython.double[:, :, ::1]
     curve_mean: cython.double[:, ::1]
     mean: cython.double[::1]
-    said: cython.double[::1]
-    given: cython.double[::1]
-    tracked: cython.double[::1]
-    pull_of: cython.double[::1]
-    mixture_said: cython.double[::1]
+    expert_p: cython.double[::1]
+    likelihood: cython.double[::1]
+    tracker_p: cython.double[::1]
+    bet_sums: cython.double[::1]
+    mixture_p: cython.double[::1]
     smallest_bet: cython.double
 
     def __init__(self, settings, arrays):
         self.knots, self.places = settings["knots"], settings["places"]
         self.bets, self.ridges = settings["bets"].copy(), settings["ridges"]
-        self.shares, self.prior = settings["shares"], settings["prior"]
+        self.switch_rates, self.prior = settings["switch_rates"], settings["prior"]
         self.line_memory, self.line_prior = settings["line_memory"], settings["line_prior"]
         self.curve_memory, self.curve_prior = settings["curve_memory"], settings["curve_prior"]
         self.bet_stake, self.tracker_stake = settings["bet_stake"], settings["tracker_stake"]
@@ -205,13 +231,13 @@ class OnlineState:
         self.n_experts = 2 + self.n_lines + self.n_curves
         self.factor = np.zeros((self.n_curves, 3, len(self.knots)))
         self.curve_mean = np.zeros((self.n_curves, len(self.knots)))
-        self.mean, self.said = np.zeros(self.n_experts), np.zeros(self.n_experts)
-        self.given, self.tracked = np.zeros(self.n_experts), np.zeros(len(self.ridges))
-        self.pull_of = np.zeros(len(self.places) + 1)
-        self.mixture_said = np.zeros(len(self.shares))
+        self.mean, self.expert_p = np.zeros(self.n_experts), np.zeros(self.n_experts)
+        self.likelihood, self.tracker_p = np.zeros(self.n_experts), np.zeros(len(self.ridges))
+        self.bet_sums = np.zeros(len(self.places) + 1)
+        self.mixture_p = np.zeros(len(self.switch_rates))
         for k in range(self.n_curves):
             self._factorize(k)
-        self._shrink()
+        self._shrink_bets()
 
     # The experts ---------------------------------------------------------------------------------
 
@@ -219,7 +245,7 @@ class OnlineState:
     @cython.nogil
     @cython.exceptval(check=False)
     def _factorize(self, k: cython.Py_ssize_t) -> cython.void:
-        """L·D·Lᵀ of the pentadiagonal precision of curve k (1/D in row 0), and the curve's mean."""
+        """Factorize the pentadiagonal precision of curve k, L·D·Lᵀ (1/D in row 0); set its mean."""
         n: cython.Py_ssize_t = self.knots.shape[0]
         i: cython.Py_ssize_t
         precision: cython.double[:, ::1] = self.curve_precision[k]
@@ -263,12 +289,12 @@ class OnlineState:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _consult(self, z: cython.double, score: cython.double) -> cython.void:
-        """Mean log-odds of each expert, and its probability averaged over its posterior."""
+    def _forecast_experts(self, z: cython.double, score: cython.double) -> cython.void:
+        """Set the mean log-odds of each expert, and its probability averaged over its posterior."""
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t = _cell(self.knots, z)
-        w: cython.double = _right_share(self.knots, j, z)
+        w: cython.double = _right_weight(self.knots, j, z)
         a: cython.double
         b: cython.double
         c: cython.double
@@ -282,9 +308,9 @@ class OnlineState:
         shift: cython.double[:, ::1] = self.line_shift
         factor: cython.double[:, :, ::1] = self.factor
         self.mean[0] = z
-        self.said[0] = _inside(_sigmoid(z))
+        self.expert_p[0] = _clip_probability(_sigmoid(z))
         self.mean[1] = score
-        self.said[1] = _inside(_sigmoid(score))
+        self.expert_p[1] = _clip_probability(_sigmoid(score))
         for k in range(self.n_lines):
             a = precision[k, 0]
             b = precision[k, 1]
@@ -294,8 +320,8 @@ class OnlineState:
                 c * shift[k, 0] - b * shift[k, 1] + z * (a * shift[k, 1] - b * shift[k, 0])
             )
             variance = inverse * (c - 2.0 * b * z + a * z * z)
-            self.said[2 + k] = _inside(
-                _sigmoid(self.mean[2 + k] / math.sqrt(1.0 + PROBIT * variance))
+            self.expert_p[2 + k] = _clip_probability(
+                _sigmoid(self.mean[2 + k] / math.sqrt(1.0 + PROBIT_FACTOR * variance))
             )
         for k in range(self.n_curves):
             # hᵀ·P⁻¹·h = Σ r²/D with L·r = h, and h has the weights 1 − w and w at knots j and j+1.
@@ -310,22 +336,24 @@ class OnlineState:
             self.mean[first + k] = (
                 z + (1.0 - w) * self.curve_mean[k, j] + w * self.curve_mean[k, j + 1]
             )
-            self.said[first + k] = _inside(
-                _sigmoid(self.mean[first + k] / math.sqrt(1.0 + PROBIT * variance))
+            self.expert_p[first + k] = _clip_probability(
+                _sigmoid(self.mean[first + k] / math.sqrt(1.0 + PROBIT_FACTOR * variance))
             )
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _teach(self, z: cython.double, y: cython.double, weight: cython.double) -> cython.void:
-        """Let lines and curves forget, then take one Newton step of their posteriors."""
+    def _update_experts(
+        self, z: cython.double, y: cython.double, weight: cython.double
+    ) -> cython.void:
+        """Discount the posteriors of lines and curves, then take one Newton step of each."""
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
         c: cython.Py_ssize_t
         j: cython.Py_ssize_t = _cell(self.knots, z)
-        w: cython.double = _right_share(self.knots, j, z)
+        w: cython.double = _right_weight(self.knots, j, z)
         g: cython.double
-        e: cython.double
+        p: cython.double
         h: cython.double
         r: cython.double
         first: cython.Py_ssize_t = 2 + self.n_lines
@@ -334,9 +362,9 @@ class OnlineState:
         shift: cython.double[::1]
         for k in range(self.n_lines):
             g = self.line_memory[k]
-            e = _sigmoid(self.mean[2 + k])
-            h = weight * e * (1.0 - e)
-            r = h * (self.mean[2 + k] - z) + weight * (y - e)
+            p = _sigmoid(self.mean[2 + k])
+            h = weight * p * (1.0 - p)
+            r = h * (self.mean[2 + k] - z) + weight * (y - p)
             self.line_shift[k, 0] = g * self.line_shift[k, 0] + r
             self.line_shift[k, 1] = g * self.line_shift[k, 1] + r * z
             self.line_precision[k, 0] = (
@@ -348,9 +376,9 @@ class OnlineState:
             )
         for k in range(self.n_curves):
             g = self.curve_memory[k]
-            e = _sigmoid(self.mean[first + k])
-            h = weight * e * (1.0 - e)
-            r = h * (self.mean[first + k] - z) + weight * (y - e)
+            p = _sigmoid(self.mean[first + k])
+            h = weight * p * (1.0 - p)
+            r = h * (self.mean[first + k] - z) + weight * (y - p)
             precision = self.curve_precision[k]
             shift = self.curve_shift[k]
             if g < 1.0:
@@ -373,129 +401,129 @@ class OnlineState:
     @cython.nogil
     @cython.exceptval(check=False)
     def _mix(self) -> cython.double:
-        """What the mixtures say, and the mean of them."""
+        """Set the forecasts of the mixtures, and return their weighted mean."""
         a: cython.Py_ssize_t
         k: cython.Py_ssize_t
         q: cython.double = 0.0
-        sum_: cython.double
-        for a in range(self.shares.shape[0]):
-            sum_ = 0.0
+        total: cython.double
+        for a in range(self.switch_rates.shape[0]):
+            total = 0.0
             for k in range(self.n_experts):
-                sum_ += self.weights[a, k] * self.said[k]
-            self.mixture_said[a] = sum_
-            q += self.mixtures[a] * sum_
+                total += self.weights[a, k] * self.expert_p[k]
+            self.mixture_p[a] = total
+            q += self.mixtures[a] * total
         return q
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _judge(self, y: cython.double, weight: cython.double) -> cython.void:
-        """Multiply weights by what each expert gave the label; then a share of each is dealt anew.
+    def _update_weights(self, y: cython.double, weight: cython.double) -> cython.void:
+        """Multiply the weights by the probability of the label; then apply fixed share.
 
-        Sums are taken anew in every row, so rounding does not accumulate. A weight never reaches
-        0: an expert that was wrong for long can still return.
+        Sums are computed in every row, so rounding does not accumulate. A weight never reaches 0,
+        so an expert that was wrong for long can recover.
         """
         a: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        given: cython.double
+        likelihood: cython.double
         for k in range(self.n_experts):
-            given = self.said[k] if y == 1.0 else 1.0 - self.said[k]
-            self.loss[k] -= weight * math.log(given)
-            self.given[k] = given if weight == 1.0 else math.pow(given, weight)
-        for a in range(self.shares.shape[0]):
-            self._deal_weights(a)
-            given = self.mixture_said[a] if y == 1.0 else 1.0 - self.mixture_said[a]
+            likelihood = _label_probability(self.expert_p[k], y)
+            self.loss[k] -= weight * math.log(likelihood)
+            self.likelihood[k] = likelihood if weight == 1.0 else math.pow(likelihood, weight)
+        for a in range(self.switch_rates.shape[0]):
+            self._fixed_share(a)
+            likelihood = _label_probability(self.mixture_p[a], y)
             if weight != 1.0:
-                given = math.pow(given, weight)
-            self.mixtures[a] = max(self.mixtures[a] * given, LEAST)
-        self._deal_mixtures()
+                likelihood = math.pow(likelihood, weight)
+            self.mixtures[a] = max(self.mixtures[a] * likelihood, MIN_WEIGHT)
+        self._normalize_mixtures()
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _deal_weights(self, a: cython.Py_ssize_t) -> cython.void:
-        """Multiply the weights of mixture a by ``given``, and deal its share anew."""
+    def _fixed_share(self, a: cython.Py_ssize_t) -> cython.void:
+        """Multiply the weights of mixture a by ``likelihood``; mix a share of the prior in."""
         k: cython.Py_ssize_t
         total: cython.double = 0.0
         share: cython.double
         for k in range(self.n_experts):
-            self.weights[a, k] *= self.given[k]
+            self.weights[a, k] *= self.likelihood[k]
             total += self.weights[a, k]
-        share = (1.0 - self.shares[a]) / total
+        share = (1.0 - self.switch_rates[a]) / total
         for k in range(self.n_experts):
             self.weights[a, k] = max(
-                share * self.weights[a, k] + self.shares[a] * self.prior[k], LEAST
+                share * self.weights[a, k] + self.switch_rates[a] * self.prior[k], MIN_WEIGHT
             )
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _deal_mixtures(self) -> cython.void:
+    def _normalize_mixtures(self) -> cython.void:
         a: cython.Py_ssize_t
-        sum_: cython.double = 0.0
-        for a in range(self.shares.shape[0]):
-            sum_ += self.mixtures[a]
-        for a in range(self.shares.shape[0]):
-            self.mixtures[a] /= sum_
+        total: cython.double = 0.0
+        for a in range(self.switch_rates.shape[0]):
+            total += self.mixtures[a]
+        for a in range(self.switch_rates.shape[0]):
+            self.mixtures[a] /= total
 
     # The stakes ----------------------------------------------------------------------------------
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _tracked(
+    def _tracker_forecast(
         self, v: cython.double, j: cython.Py_ssize_t, w: cython.double, ridge: cython.double
     ) -> cython.double:
-        """The forecast σ(v), corrected by the mean residuals near it."""
+        """Return the forecast σ(v), corrected by the mean residuals near it."""
         shift: cython.double = (1.0 - w) * self.track[0, j] / (self.track[1, j] + ridge)
         shift += w * self.track[0, j + 1] / (self.track[1, j + 1] + ridge)
-        return _sigmoid(v + min(max(shift, -FARTHEST), FARTHEST))
+        return _sigmoid(v + min(max(shift, -MAX_CORRECTION), MAX_CORRECTION))
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _pull(self, v: cython.double, q: cython.double) -> cython.double:
-        """What all together would add to the forecast σ(v); they bet on the side of its sign."""
+    def _imbalance(self, v: cython.double, q: cython.double) -> cython.double:
+        """Return Σ stake·(r − σ(v)) over all participants, where r is what each forecasts."""
         i: cython.Py_ssize_t
         p: cython.double = _sigmoid(v)
         j: cython.Py_ssize_t = _cell(self.places, v)
-        w: cython.double = _right_share(self.places, j, v)
-        near: cython.double = (1.0 - w) * self.pull_of[j] + w * self.pull_of[j + 1]
-        pull: cython.double = self.clock[MIXTURE_STAKE] * (q - p)
-        pull += p * (1.0 - p) * (self.pull_of[self.places.shape[0]] + near)
+        w: cython.double = _right_weight(self.places, j, v)
+        local_sum: cython.double = (1.0 - w) * self.bet_sums[j] + w * self.bet_sums[j + 1]
+        imbalance: cython.double = self.clock[MIXTURE_STAKE] * (q - p)
+        imbalance += p * (1.0 - p) * (self.bet_sums[self.places.shape[0]] + local_sum)
         for i in range(self.ridges.shape[0]):
-            pull += self.trackers[i] * (self._tracked(v, j, w, self.ridges[i]) - p)
-        return pull
+            imbalance += self.trackers[i] * (self._tracker_forecast(v, j, w, self.ridges[i]) - p)
+        return imbalance
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _fair(self, q: cython.double) -> cython.double:
-        """Log-odds of the forecast nearest to q, on the side of the pull, where the pull is 0.
+    def _fair_forecast(self, q: cython.double) -> cython.double:
+        """Return the log-odds of the zero of the imbalance nearest to q, on the side of its sign.
 
-        Found cell by cell, so that it never falls as q rises; inside a cell by false position
-        (Illinois), which keeps its bracket.
+        The search goes cell by cell, so that the result is non-decreasing in q. Inside a cell it is
+        false position (Illinois), which keeps its bracket.
         """
         i: cython.Py_ssize_t
         b: cython.Py_ssize_t
         n: cython.Py_ssize_t = self.places.shape[0]
-        sum_: cython.double
+        total: cython.double
         v: cython.double
-        e: cython.double
+        bracket_end: cython.double
         x: cython.double
         at_v: cython.double
         at_e: cython.double
         at_x: cython.double
         up: cython.bint
         for b in range(n + 1):
-            sum_ = 0.0
+            total = 0.0
             for i in range(self.bets.shape[0]):
-                sum_ += self.stakes[b, i] * self.bets[i]
-            self.pull_of[b] = sum_
+                total += self.stakes[b, i] * self.bets[i]
+            self.bet_sums[b] = total
         v = math.log(q / (1.0 - q))
-        at_v = self._pull(v, q)
+        at_v = self._imbalance(v, q)
         up = at_v > 0.0
-        # The first place beyond v, on the side of the pull.
+        # The first place beyond v, on the side of the imbalance.
         b = _cell(self.places, v)
         if up:
             while b < n and self.places[b] <= v:
@@ -505,103 +533,107 @@ class OnlineState:
             while b >= 0 and self.places[b] >= v:
                 b -= 1
         while True:
-            e = self.places[b] if 0 <= b < n else (END if up else -END)
-            at_e = self._pull(e, q)
+            if 0 <= b < n:
+                bracket_end = self.places[b]
+            else:
+                bracket_end = MAX_FORECAST_LOG_ODDS if up else -MAX_FORECAST_LOG_ODDS
+            at_e = self._imbalance(bracket_end, q)
             if (at_e > 0.0) != up:
                 break
             if not 0 <= b < n:
-                return e
-            v = e
+                return bracket_end
+            v = bracket_end
             at_v = at_e
             b += 1 if up else -1
         for _ in range(60):
-            x = (v * at_e - e * at_v) / (at_e - at_v) if at_e != at_v else v
-            at_x = self._pull(x, q)
-            if abs(at_x) < 1e-14 or abs(e - v) < 1e-11:
+            x = (v * at_e - bracket_end * at_v) / (at_e - at_v) if at_e != at_v else v
+            at_x = self._imbalance(x, q)
+            if abs(at_x) < 1e-14 or abs(bracket_end - v) < 1e-11:
                 return x
             if (at_x > 0.0) == (at_e > 0.0):
                 at_v *= 0.5
             else:
-                v = e
+                v = bracket_end
                 at_v = at_e
-            e = x
+            bracket_end = x
             at_e = at_x
-        return e
+        return bracket_end
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _settle(
+    def _update_stakes(
         self, v: cython.double, q: cython.double, y: cython.double, weight: cython.double
     ) -> cython.void:
-        """Pay the mixture, the trackers and the bets for the forecast σ(v); then count residuals.
+        """Multiply the stakes by their gains over the forecast σ(v); then add the residuals.
 
-        ``tracked`` holds what the trackers said. Gains are raised to the power of the weight.
+        ``tracker_p`` contains the forecasts of the trackers. Gains are raised to the power of the
+        weight.
         """
         i: cython.Py_ssize_t
         b: cython.Py_ssize_t
         f: cython.double = _sigmoid(v)
-        given: cython.double = f if y == 1.0 else 1.0 - f
-        off: cython.double = y - f
+        likelihood: cython.double = _label_probability(f, y)
+        error: cython.double = y - f
         ratio: cython.double
         phi: cython.double
         total: cython.double
         j: cython.Py_ssize_t = _cell(self.places, v)
-        w: cython.double = _right_share(self.places, j, v)
+        w: cython.double = _right_weight(self.places, j, v)
         last: cython.Py_ssize_t = self.places.shape[0]
-        ratio = (q if y == 1.0 else 1.0 - q) / given
+        ratio = _label_probability(q, y) / likelihood
         self.clock[MIXTURE_STAKE] *= ratio if weight == 1.0 else math.pow(ratio, weight)
         total = self.clock[MIXTURE_STAKE]
         for i in range(self.ridges.shape[0]):
-            ratio = (self.tracked[i] if y == 1.0 else 1.0 - self.tracked[i]) / given
+            ratio = _label_probability(self.tracker_p[i], y) / likelihood
             self.trackers[i] *= ratio if weight == 1.0 else math.pow(ratio, weight)
             total += self.trackers[i]
         for b in range(last + 1):
-            phi = 1.0 if b == last else 1.0 - w if b == j else w if b == j + 1 else 0.0
+            phi = 1.0 if b == last else _place_weight(b, j, w)
             if phi > 0.0:
                 for i in range(self.bets.shape[0]):
-                    ratio = 1.0 + self.bets[i] * phi * off
+                    ratio = 1.0 + self.bets[i] * phi * error
                     self.stakes[b, i] *= ratio if weight == 1.0 else math.pow(ratio, weight)
-                self.squares[b] += weight * phi * phi * off * off
+                self.squares[b] += weight * phi * phi * error * error
                 self.mass[b] += weight * phi
-                self.residual[b] += weight * phi * off
+                self.residual[b] += weight * phi * error
             for i in range(self.bets.shape[0]):
                 total += self.stakes[b, i]
-        self._deal_stakes(total)
-        self.track[0, j] += weight * (1.0 - w) * off
-        self.track[0, j + 1] += weight * w * off
+        self._share_stakes(total)
+        self.track[0, j] += weight * (1.0 - w) * error
+        self.track[0, j + 1] += weight * w * error
         self.track[1, j] += weight * (1.0 - w) * f * (1.0 - f)
         self.track[1, j + 1] += weight * w * f * (1.0 - f)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _deal_stakes(self, total: cython.double) -> cython.void:
-        """Divide stakes by their total, and deal a share anew."""
+    def _share_stakes(self, total: cython.double) -> cython.void:
+        """Divide the stakes by their total, and mix a share of the first stakes in."""
         i: cython.Py_ssize_t
         b: cython.Py_ssize_t
         last: cython.Py_ssize_t = self.places.shape[0]
         share: cython.double = 1.0 / (self.clock[GENERATIONS] + self.patience)
-        keep: cython.double = (1.0 - share) / total
-        self.clock[MIXTURE_STAKE] = keep * self.clock[MIXTURE_STAKE] + share * (
+        kept_share: cython.double = (1.0 - share) / total
+        self.clock[MIXTURE_STAKE] = kept_share * self.clock[MIXTURE_STAKE] + share * (
             1.0
             - self.bet_stake * self.bets.shape[0] * (last + 1)
             - self.tracker_stake * self.ridges.shape[0]
         )
         for i in range(self.ridges.shape[0]):
-            self.trackers[i] = keep * self.trackers[i] + share * self.tracker_stake
+            self.trackers[i] = kept_share * self.trackers[i] + share * self.tracker_stake
         for b in range(last + 1):
             for i in range(self.bets.shape[0]):
-                self.stakes[b, i] = keep * self.stakes[b, i] + share * self.bet_stake
+                self.stakes[b, i] = kept_share * self.stakes[b, i] + share * self.bet_stake
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _shrink(self) -> cython.void:
-        """After many generations t, the smallest bets are 1/√t."""
+    def _shrink_bets(self) -> cython.void:
+        """After t > SHRINK_AFTER generations, decrease the smallest bets as 1/√t."""
         i: cython.Py_ssize_t = self.bets.shape[0] // 2
-        if self.clock[GENERATIONS] > MANY:
-            self.bets[i] = self.smallest_bet * math.sqrt(MANY / self.clock[GENERATIONS])
+        if self.clock[GENERATIONS] > SHRINK_AFTER:
+            self.bets[i] = self.smallest_bet * math.sqrt(SHRINK_AFTER / self.clock[GENERATIONS])
             self.bets[i - 1] = -self.bets[i]
 
     # Generations: rows that were forecast from the same weights and stakes -----------------------
@@ -609,53 +641,53 @@ class OnlineState:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _note(
+    def _add_to_generation(
         self, v: cython.double, q: cython.double, y: cython.double, weight: cython.double
     ) -> cython.void:
-        """Add a row to the sums of the open generation; ``said`` and ``tracked`` are as asked."""
+        """Add a row to the sums of the open generation; its forecasts are set."""
         a: cython.Py_ssize_t
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         b: cython.Py_ssize_t
         f: cython.double = _sigmoid(v)
-        given: cython.double = f if y == 1.0 else 1.0 - f
-        off: cython.double = y - f
-        said: cython.double
+        likelihood: cython.double = _label_probability(f, y)
+        error: cython.double = y - f
+        r: cython.double
         phi: cython.double
         j: cython.Py_ssize_t = _cell(self.places, v)
-        w: cython.double = _right_share(self.places, j, v)
+        w: cython.double = _right_weight(self.places, j, v)
         last: cython.Py_ssize_t = self.places.shape[0]
         self.open_clock[ANSWERED] += 1.0
-        self.open_clock[OPEN_LOSS] -= weight * math.log(given)
-        self.open_clock[OPEN_GAIN] += weight * math.log((q if y == 1.0 else 1.0 - q) / given)
+        self.open_clock[OPEN_LOSS] -= weight * math.log(likelihood)
+        self.open_clock[OPEN_GAIN] += weight * math.log(_label_probability(q, y) / likelihood)
         for k in range(self.n_experts):
-            said = self.said[k] if y == 1.0 else 1.0 - self.said[k]
-            self.open_experts[k] += weight * math.log(said)
-        for a in range(self.shares.shape[0]):
-            said = self.mixture_said[a] if y == 1.0 else 1.0 - self.mixture_said[a]
-            self.open_mixtures[a] += weight * math.log(said)
+            r = _label_probability(self.expert_p[k], y)
+            self.open_experts[k] += weight * math.log(r)
+        for a in range(self.switch_rates.shape[0]):
+            r = _label_probability(self.mixture_p[a], y)
+            self.open_mixtures[a] += weight * math.log(r)
         for i in range(self.ridges.shape[0]):
-            said = self.tracked[i] if y == 1.0 else 1.0 - self.tracked[i]
-            self.open_trackers[i] += weight * math.log(said / given)
+            r = _label_probability(self.tracker_p[i], y)
+            self.open_trackers[i] += weight * math.log(r / likelihood)
         for b in range(last + 1):
-            phi = 1.0 if b == last else 1.0 - w if b == j else w if b == j + 1 else 0.0
+            phi = 1.0 if b == last else _place_weight(b, j, w)
             if phi > 0.0:
                 for i in range(self.bets.shape[0]):
-                    self.open_stakes[b, i] += weight * math.log1p(self.bets[i] * phi * off)
-                self.open_residual[b] += weight * phi * off
-                self.open_squares[b] += weight * phi * phi * off * off
+                    self.open_stakes[b, i] += weight * math.log1p(self.bets[i] * phi * error)
+                self.open_residual[b] += weight * phi * error
+                self.open_squares[b] += weight * phi * phi * error * error
                 self.open_mass[b] += weight * phi
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _note_residual(
+    def _add_residual(
         self, v: cython.double, y: cython.double, weight: cython.double
     ) -> cython.void:
-        """Let the trackers see a residual when the open generation is closed."""
+        """Add a residual for the trackers, which use it when the open generation is closed."""
         f: cython.double = _sigmoid(v)
         j: cython.Py_ssize_t = _cell(self.places, v)
-        w: cython.double = _right_share(self.places, j, v)
+        w: cython.double = _right_weight(self.places, j, v)
         self.open_track[0, j] += weight * (1.0 - w) * (y - f)
         self.open_track[0, j + 1] += weight * w * (y - f)
         self.open_track[1, j] += weight * (1.0 - w) * f * (1.0 - f)
@@ -664,69 +696,70 @@ class OnlineState:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _close(self) -> cython.void:
-        """Pay everybody for the open generation of n rows: gains are raised to the power 1/n.
+    def _close_generation(self) -> cython.void:
+        """Update stakes and weights with the n rows of the open generation: gains to the power 1/n.
 
-        Mixtures that switch take the gains of their experts unchanged (``docs/online.md``).
+        Mixtures that switch use the gains of their experts unchanged (``docs/online.md``).
         """
         a: cython.Py_ssize_t
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         b: cython.Py_ssize_t
         last: cython.Py_ssize_t = self.places.shape[0]
-        each: cython.double
-        most: cython.double
+        power: cython.double
+        max_gain: cython.double
         total: cython.double
         if self.open_clock[ANSWERED] > 0.0:
-            each = 1.0 / self.open_clock[ANSWERED]
+            power = 1.0 / self.open_clock[ANSWERED]
             self.clock[GENERATIONS] += 1.0
-            self.clock[LOSS] += each * self.open_clock[OPEN_LOSS]
-            self.clock[MIXTURE_LOSS] += each * (
+            self.clock[LOSS] += power * self.open_clock[OPEN_LOSS]
+            self.clock[MIXTURE_LOSS] += power * (
                 self.open_clock[OPEN_LOSS] - self.open_clock[OPEN_GAIN]
             )
-            most = self.open_clock[OPEN_GAIN]
+            max_gain = self.open_clock[OPEN_GAIN]
             for i in range(self.ridges.shape[0]):
-                most = max(most, self.open_trackers[i])
+                max_gain = max(max_gain, self.open_trackers[i])
             for b in range(last + 1):
                 for i in range(self.bets.shape[0]):
-                    most = max(most, self.open_stakes[b, i])
-            self.clock[MIXTURE_STAKE] *= math.exp(each * (self.open_clock[OPEN_GAIN] - most))
+                    max_gain = max(max_gain, self.open_stakes[b, i])
+            self.clock[MIXTURE_STAKE] *= math.exp(power * (self.open_clock[OPEN_GAIN] - max_gain))
             total = self.clock[MIXTURE_STAKE]
             for i in range(self.ridges.shape[0]):
-                self.trackers[i] *= math.exp(each * (self.open_trackers[i] - most))
+                self.trackers[i] *= math.exp(power * (self.open_trackers[i] - max_gain))
                 total += self.trackers[i]
             for b in range(last + 1):
                 for i in range(self.bets.shape[0]):
-                    self.stakes[b, i] *= math.exp(each * (self.open_stakes[b, i] - most))
+                    self.stakes[b, i] *= math.exp(power * (self.open_stakes[b, i] - max_gain))
                     total += self.stakes[b, i]
-                self.residual[b] += each * self.open_residual[b]
-                self.squares[b] += each * self.open_squares[b]
-                self.mass[b] += each * self.open_mass[b]
-            self._deal_stakes(total)
-            most = self.open_experts[0]
+                self.residual[b] += power * self.open_residual[b]
+                self.squares[b] += power * self.open_squares[b]
+                self.mass[b] += power * self.open_mass[b]
+            self._share_stakes(total)
+            max_gain = self.open_experts[0]
             for k in range(self.n_experts):
-                self.loss[k] -= each * self.open_experts[k]
+                self.loss[k] -= power * self.open_experts[k]
                 if self.prior[k] > 0.0:
-                    most = max(most, self.open_experts[k])
-            for a in range(self.shares.shape[0]):
+                    max_gain = max(max_gain, self.open_experts[k])
+            for a in range(self.switch_rates.shape[0]):
                 for k in range(self.n_experts):
-                    self.given[k] = max(
+                    self.likelihood[k] = max(
                         math.exp(
-                            min(self.open_experts[k] - most, 0.0)
-                            * (1.0 if self.shares[a] > 0.0 else each)
+                            min(self.open_experts[k] - max_gain, 0.0)
+                            * (1.0 if self.switch_rates[a] > 0.0 else power)
                         ),
-                        LEAST,
+                        MIN_WEIGHT,
                     )
-                self._deal_weights(a)
-            most = self.open_mixtures[0]
-            for a in range(self.shares.shape[0]):
-                most = max(most, self.open_mixtures[a])
-            for a in range(self.shares.shape[0]):
+                self._fixed_share(a)
+            max_gain = self.open_mixtures[0]
+            for a in range(self.switch_rates.shape[0]):
+                max_gain = max(max_gain, self.open_mixtures[a])
+            for a in range(self.switch_rates.shape[0]):
                 self.mixtures[a] = max(
-                    self.mixtures[a] * math.exp(each * (self.open_mixtures[a] - most)), LEAST
+                    self.mixtures[a] * math.exp(power * (self.open_mixtures[a] - max_gain)),
+                    MIN_WEIGHT,
                 )
-            self._deal_mixtures()
-            self._shrink()
+            self._normalize_mixtures()
+            self._shrink_bets()
         for b in range(last):
             self.track[0, b] += self.open_track[0, b]
             self.track[1, b] += self.open_track[1, b]
@@ -744,24 +777,24 @@ class OnlineState:
     @cython.nogil
     @cython.exceptval(check=False)
     def _close_if_due(self, asking: cython.bint) -> cython.void:
-        """Close the open generation if all its rows are answered or, before a new row, half."""
+        """Close the open generation if all its rows are answered, or half before a new row."""
         asked: cython.double = self.open_clock[ASKED]
         answered: cython.double = self.open_clock[ANSWERED]
         if answered == asked or (asking and 2.0 * answered >= asked):
-            self._close()
+            self._close_generation()
 
     # One row -------------------------------------------------------------------------------------
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _track(self, v: cython.double) -> cython.void:
-        """What the trackers say, given the forecast σ(v)."""
+    def _forecast_trackers(self, v: cython.double) -> cython.void:
+        """Set the forecasts of the trackers, given the forecast σ(v)."""
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t = _cell(self.places, v)
-        w: cython.double = _right_share(self.places, j, v)
+        w: cython.double = _right_weight(self.places, j, v)
         for i in range(self.ridges.shape[0]):
-            self.tracked[i] = self._tracked(v, j, w, self.ridges[i])
+            self.tracker_p[i] = self._tracker_forecast(v, j, w, self.ridges[i])
 
     @cython.cfunc
     @cython.nogil
@@ -781,35 +814,35 @@ class OnlineState:
         v: cython.double
         if weight > 0.0 and self.open_clock[ASKED] > 0.0:
             self._close_if_due(True)
-        self._consult(z, score)
+        self._forecast_experts(z, score)
         q = self._mix()
-        v = self._fair(q)
+        v = self._fair_forecast(q)
         if weight > 0.0:
-            self._track(v)
+            self._forecast_trackers(v)
             self._count(weight)
-            if self.open_clock[ASKED] == 0.0 and weight <= LARGEST_POWER:
+            if self.open_clock[ASKED] == 0.0 and weight <= MAX_DIRECT_WEIGHT:
                 # A generation of one row, without logarithms.
                 self.clock[GENERATIONS] += 1.0
                 self.clock[LOSS] += weight * math.log1p(math.exp(-v if y == 1.0 else v))
-                self.clock[MIXTURE_LOSS] -= weight * math.log(q if y == 1.0 else 1.0 - q)
-                self._settle(v, q, y, weight)
-                self._judge(y, weight)
-                self._shrink()
+                self.clock[MIXTURE_LOSS] -= weight * math.log(_label_probability(q, y))
+                self._update_stakes(v, q, y, weight)
+                self._update_weights(y, weight)
+                self._shrink_bets()
             else:
                 self.open_clock[ASKED] += 1.0
-                self._note(v, q, y, weight)
-                self._note_residual(v, y, weight)
+                self._add_to_generation(v, q, y, weight)
+                self._add_residual(v, y, weight)
                 self._close_if_due(False)
-            self._teach(z, y, weight)
+            self._update_experts(z, y, weight)
         return _sigmoid(v)
 
-    # What callers use: z are log-odds of the center, ``score`` those of the score ----------------
+    # The interface: z is the log-odds of the center, ``score`` those of the score ----------------
 
     @cython.ccall
     def forecast_one(self, z: cython.double, score: cython.double) -> cython.double:
-        """The forecast of one row; the state does not change."""
-        self._consult(z, score)
-        return _sigmoid(self._fair(self._mix()))
+        """Return the forecast of one row; the state does not change."""
+        self._forecast_experts(z, score)
+        return _sigmoid(self._fair_forecast(self._mix()))
 
     @cython.ccall
     def learn_one(
@@ -826,15 +859,15 @@ class OnlineState:
         i: cython.Py_ssize_t
         with cython.nogil:
             for i in range(z.shape[0]):
-                self._consult(z[i], score[i])
-                out[i] = _sigmoid(self._fair(self._mix()))
+                self._forecast_experts(z[i], score[i])
+                out[i] = _sigmoid(self._fair_forecast(self._mix()))
 
     def learn(
         self, z: cython.const[cython.double][::1], score: cython.const[cython.double][::1],
         y: cython.const[cython.double][::1], weight: cython.const[cython.double][::1],
         out: cython.double[::1],
     ) -> None:  # fmt: skip
-        """Learn from rows in their order; ``out`` gets the forecast of each before its label.
+        """Learn from rows in their order; write the forecast of each before its label into ``out``.
 
         A row of weight 0 is forecast and not learned.
         """
@@ -845,31 +878,31 @@ class OnlineState:
 
     def ask(
         self, z: cython.const[cython.double][::1], score: cython.const[cython.double][::1],
-        told: cython.float[::1], codes: cython.short[:, ::1],
+        forecast_log_odds: cython.float[::1], codes: cython.short[:, ::1],
     ) -> None:  # fmt: skip
-        """Forecast rows whose labels come later: log-odds, and in ``codes`` what experts said.
+        """Forecast rows whose labels come later: log-odds, and codes of the experts' forecasts.
 
-        A code c stands for z + sinh(0.004·c)/60, exact to 0.00004 near z and to 0.2% far from it.
-        Experts are taken at their codes, so that the forecast can be judged exactly.
+        Code c means the log-odds z + sinh(0.004·c)/60, exact to 0.00004 near z and to 0.2% of
+        larger distances. The forecast uses the decoded values, so that it can be scored exactly.
         """
         i: cython.Py_ssize_t
         with cython.nogil:
             if z.shape[0] > 0 and self.open_clock[ASKED] > 0.0:
                 self._close_if_due(True)
             for i in range(z.shape[0]):
-                self._consult(z[i], score[i])
+                self._forecast_experts(z[i], score[i])
                 self._encode(z[i], codes[i])
-                told[i] = cython.cast(cython.float, self._fair(self._mix()))
+                forecast_log_odds[i] = cython.cast(cython.float, self._fair_forecast(self._mix()))
                 self.open_clock[ASKED] += 1.0
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _encode(self, z: cython.double, codes: cython.short[::1]) -> cython.void:
-        """Write what lines and curves said as codes, and take them at their codes."""
+        """Write the codes of lines and curves, and replace their forecasts by the decoded ones."""
         k: cython.Py_ssize_t
         for k in range(self.n_experts - 2):
-            codes[k] = _code(self.said[2 + k], z)
+            codes[k] = _encoded_probability(self.expert_p[2 + k], z)
         self._decode(z, codes)
 
     @cython.cfunc
@@ -878,30 +911,32 @@ class OnlineState:
     def _decode(self, z: cython.double, codes: cython.const[cython.short][::1]) -> cython.void:
         k: cython.Py_ssize_t
         for k in range(self.n_experts - 2):
-            self.said[2 + k] = _inside(_decoded(codes[k], z))
+            self.expert_p[2 + k] = _clip_probability(_decoded_probability(codes[k], z))
 
     def learn_late(
         self, z: cython.double, score: cython.double, y: cython.double, weight: cython.double,
-        told: cython.double, codes: cython.const[cython.short][::1], judged: cython.bint,
+        forecast_log_odds: cython.double, codes: cython.const[cython.short][::1],
+        judged: cython.bint,
     ) -> None:  # fmt: skip
-        """Learn from a row that was asked; if it is ``judged``, everybody answers for it.
+        """Learn from a row that was asked.
 
-        A row is judged if its generation is still open. Otherwise only experts and trackers learn.
+        A row is ``judged``, and changes weights and stakes, if its generation is still open.
+        Otherwise only experts and trackers learn.
         """
         q: cython.double
         with cython.nogil:
-            self._consult(z, score)
+            self._forecast_experts(z, score)
             self._count(weight)
             if judged:
                 self._decode(z, codes)
                 q = self._mix()
-                self._track(told)
-                self._note(told, q, y, weight)
-            self._note_residual(told, y, weight)
-            self._teach(z, y, weight)
+                self._forecast_trackers(forecast_log_odds)
+                self._add_to_generation(forecast_log_odds, q, y, weight)
+            self._add_residual(forecast_log_odds, y, weight)
+            self._update_experts(z, y, weight)
             self._close_if_due(False)
 
-    def give_up(self) -> None:
-        """Take a row that will not be answered out of the open generation."""
+    def drop_row(self) -> None:
+        """Remove a row that will not be answered from the open generation."""
         self.open_clock[ASKED] -= 1.0
         self._close_if_due(False)

@@ -30,15 +30,15 @@ __all__ = [
 # LogitBoost --------------------------------------------------------------------------------------
 # LogitBoost with simple regressions on one score column at a time (paper, section 3).
 #
-# A node's model is F_k(x) = Σ_a coef[k, a]·s_a + coef[k, A], one row for each modeled class. With
-# two classes only the positive one is modeled and p = σ(F₁), because the regression of the other
-# class is its mirror image; otherwise p = softmax(F).
+# The model of a node is F_k(x) = Σ_a coef[k, a]·s_a + coef[k, A], one row for each modeled class.
+# With two classes only the positive one is modeled and p = σ(F₁), because the regression of the
+# other class is its negative; otherwise p = softmax(F).
 
-NEGLIGIBLE = cython.declare(cython.double, 1e-24)
+CONSTANT_COLUMN = cython.declare(cython.double, 1e-24)
 """A column whose weighted variance is below this share of its squared range is constant."""
 
 BLOCK = cython.declare(cython.Py_ssize_t, 256)
-"""Rows that are worked on together, in the processor's cache."""
+"""Rows of a block, which fit into the cache."""
 
 EXPONENT_LIMIT = cython.declare(cython.double, 708.0)  # exp(−708) is not subnormal
 INFINITY = cython.declare(cython.double, float("inf"))
@@ -47,7 +47,7 @@ INFINITY = cython.declare(cython.double, float("inf"))
 @cython.final
 @cython.cclass
 class BoostedRows:
-    """Up to ``capacity`` rows, laid out with rows last: scores (A, n), F and p (K, n)."""
+    """Up to ``capacity`` rows, stored with rows last: scores (A, n), F and p (K, n)."""
 
     n = cython.declare(cython.Py_ssize_t, visibility="readonly")
     n_models: cython.Py_ssize_t
@@ -95,7 +95,7 @@ class BoostedRows:
         weight: cython.double,
         row: cython.Py_ssize_t,
     ) -> cython.void:
-        """One more row."""
+        """Add a row."""
         a: cython.Py_ssize_t
         for a in range(self.n_columns):
             self.scores[a, self.n] = scores[a, row]
@@ -120,13 +120,13 @@ class BoostedRows:
                         self.F[k, i] += slope * self.scores[a, i]
         begin: cython.Py_ssize_t = 0
         while begin < self.n:
-            self.link(begin, min(begin + BLOCK, self.n))
+            self.update_probabilities(begin, min(begin + BLOCK, self.n))
             begin += BLOCK
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def link(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
+    def update_probabilities(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
         """Fill p from F in a block of rows."""
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -148,7 +148,7 @@ class BoostedRows:
                 self.p[k, begin + i] = self.F[k, begin + i] - self.top[i]
             exp_in_place(self.p[k, begin:end])
             for i in range(n):
-                # No subnormal numbers: a class whose rows are all certain has no weight left.
+                # No subnormal numbers: a class whose rows are all certain has weight 0.
                 near: cython.bint = self.F[k, begin + i] - self.top[i] >= -EXPONENT_LIMIT
                 odds: cython.double = self.p[k, begin + i] if near else 0.0
                 self.p[k, begin + i] = odds
@@ -163,7 +163,7 @@ class BoostedRows:
     @cython.nogil
     @cython.exceptval(check=False)
     def squared_error(self) -> cython.double:
-        """Weighted sum over rows of the mean over classes of (p − y)², the paper's equation 3."""
+        """Return the weighted sum over rows of the mean over classes of (p − y)² (equation 3)."""
         total: cython.double = 0.0
         d: cython.double
         k: cython.Py_ssize_t
@@ -184,7 +184,7 @@ class BoostedRows:
     @cython.nogil
     @cython.exceptval(check=False)
     def wrong_weight(self) -> cython.double:
-        """Weight of the rows whose most probable class (the first of equals) is not theirs."""
+        """Return the weight of misclassified rows; the first of equally probable classes wins."""
         total: cython.double = 0.0
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -210,9 +210,9 @@ class Booster:
     Parameters
     ----------
     targets : array of shape (n_classes, n_classes)
-        ``targets[i, j]`` is what class j is taken for in a row of class i.
+        ``targets[i, j]`` is the target of class j in a row of class i.
     n_columns, capacity : int
-        Of the samples.
+        Columns and rows of the samples.
     most, patience, slack
         See :meth:`choose_iterations`.
     """
@@ -220,35 +220,35 @@ class Booster:
     train: BoostedRows
     test: BoostedRows
     targets: cython.const[cython.double][:, ::1]
-    most: cython.Py_ssize_t
+    max_iterations: cython.Py_ssize_t
     patience: cython.Py_ssize_t
     slack: cython.double
-    share: cython.double
+    shrinkage: cython.double
     error: cython.double[::1]
-    wanted: cython.double[:, ::1]
+    class_target: cython.double[:, ::1]
     center: cython.double[:, ::1]
     sums: cython.double[:, :, ::1]
-    spread: cython.double[::1]
+    column_range: cython.double[::1]
     slope: cython.double[::1]
     intercept: cython.double[::1]
     work: cython.double[::1]
-    resid: cython.double[::1]
+    residual: cython.double[::1]
     column: cython.longlong[::1]
 
-    def __init__(self, targets, n_columns, capacity, *, most, patience, slack):
+    def __init__(self, targets, n_columns, capacity, *, max_iterations, patience, slack):
         n_classes = len(targets)
         n_models = 1 if n_classes == 2 else n_classes
         self.targets = targets
-        self.share = (n_models - 1) / n_models if n_models > 1 else 1.0
-        self.most, self.patience, self.slack = most, patience, slack
-        self.error = np.empty(most + 1)
+        self.shrinkage = (n_models - 1) / n_models if n_models > 1 else 1.0
+        self.max_iterations, self.patience, self.slack = max_iterations, patience, slack
+        self.error = np.empty(max_iterations + 1)
         self.train = BoostedRows(n_columns, n_classes, capacity)
         self.test = BoostedRows(n_columns, n_classes, capacity)
-        self.center, self.spread = np.empty((n_models, n_columns)), np.empty(n_columns)
-        self.wanted = np.empty((n_models, capacity))
+        self.center, self.column_range = np.empty((n_models, n_columns)), np.empty(n_columns)
+        self.class_target = np.empty((n_models, capacity))
         self.column = np.zeros(n_models, np.int64)
         self.slope, self.intercept = np.zeros(n_models), np.zeros(n_models)
-        self.work, self.resid = np.empty(BLOCK), np.empty(BLOCK)
+        self.work, self.residual = np.empty(BLOCK), np.empty(BLOCK)
         self.sums = np.empty((n_models, n_columns + 1, 3))
 
     @cython.ccall
@@ -257,14 +257,14 @@ class Booster:
     def boost(
         self, sample: BoostedRows, n_iterations: cython.Py_ssize_t, coef: cython.double[:, ::1]
     ) -> cython.Py_ssize_t:
-        """Run iterations from the sample's F and p; returns how many could be done."""
+        """Run iterations from the sample's F and p; return how many were possible."""
         iteration: cython.Py_ssize_t
         self.prepare(sample)
         for iteration in range(n_iterations):
-            if not self.regress(sample):
+            if not self.fit_regressions(sample):
                 return iteration
-            self.accumulate(coef)
-            self.advance(sample)
+            self.update_coefficients(coef)
+            self.update_scores(sample)
         return n_iterations
 
     @cython.ccall
@@ -276,26 +276,26 @@ class Booster:
         start: cython.const[cython.double][:, ::1],
         test_weight: cython.const[cython.double][:, ::1],
     ) -> cython.Py_ssize_t:
-        """The number of iterations with the least cross-validated RMSE, summed over the folds.
+        """Return the number of iterations with the least cross-validated RMSE, summed over folds.
 
-        A fold stops early at the iteration after ``patience`` consecutive ones that did not improve
-        the sum of the folds so far; later folds run no longer than the shortest before them. At
-        most ``most`` are tried. The first number whose error is within ``slack`` of the least one
-        is taken: once the fit has converged, the least one of all is a matter of rounding.
+        A fold stops at the iteration after ``patience`` consecutive ones that did not improve the
+        sum of the folds so far. Later folds run no longer than the shortest before them. At most
+        ``max_iterations`` are tried. The first number whose error is within ``slack`` of the least
+        is returned: after convergence, the position of the minimum is due to rounding.
         """
         fold: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        shortest: cython.Py_ssize_t = self.most
-        for i in range(self.most + 1):
+        shortest: cython.Py_ssize_t = self.max_iterations
+        for i in range(self.max_iterations + 1):
             self.error[i] = 0.0
         for fold in range(test_weight.shape[0]):
             self.train.n = self.test.n = 0
             for i in range(sample.n):
-                held: cython.double = test_weight[fold, i]
-                if held > 0.0:
-                    self.test.add(sample.scores, sample.y[i], held, i)
-                if sample.weight[i] - held > 0.0:
-                    self.train.add(sample.scores, sample.y[i], sample.weight[i] - held, i)
+                held_weight: cython.double = test_weight[fold, i]
+                if held_weight > 0.0:
+                    self.test.add(sample.scores, sample.y[i], held_weight, i)
+                if sample.weight[i] - held_weight > 0.0:
+                    self.train.add(sample.scores, sample.y[i], sample.weight[i] - held_weight, i)
             if self.test.n > 0 and self.train.n > 0:
                 self.train.evaluate(start)
                 self.test.evaluate(start)
@@ -312,42 +312,42 @@ class Booster:
     @cython.nogil
     @cython.exceptval(check=False)
     def run_fold(self, shortest: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Boost on ``train`` and add the errors on ``test``; returns the number of iterations."""
+        """Boost on ``train`` and add the errors on ``test``; return the number of iterations."""
         total: cython.double = 0.0
         least: cython.double = INFINITY
         failures: cython.Py_ssize_t = 0
-        done: cython.Py_ssize_t = 0
+        iterations: cython.Py_ssize_t = 0
         i: cython.Py_ssize_t
         for i in range(self.test.n):
             total += self.test.weight[i]
         self.prepare(self.train)
         self.error[0] += math.sqrt(self.test.squared_error() / total)
-        while done < shortest and self.regress(self.train):
-            self.advance(self.train)
-            self.advance(self.test)
-            done += 1
-            self.error[done] += math.sqrt(self.test.squared_error() / total)
+        while iterations < shortest and self.fit_regressions(self.train):
+            self.update_scores(self.train)
+            self.update_scores(self.test)
+            iterations += 1
+            self.error[iterations] += math.sqrt(self.test.squared_error() / total)
             if failures >= self.patience:
                 break
-            if self.error[done] < least:
-                least, failures = self.error[done], 0
+            if self.error[iterations] < least:
+                least, failures = self.error[iterations], 0
             else:
                 failures += 1
-        return done
+        return iterations
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def prepare(self, sample: BoostedRows) -> cython.void:
-        """What the rows are to be taken for; range and weighted mean of each column."""
+        """Set the targets of the rows, and the range and weighted mean of each column."""
         a: cython.Py_ssize_t
         k: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for k in range(sample.n_models):
             of_class: cython.Py_ssize_t = 1 if sample.n_models == 1 else k
             for i in range(sample.n):
-                self.wanted[k, i] = self.targets[sample.y[i], of_class]
-        for a in range(self.spread.shape[0]):
+                self.class_target[k, i] = self.targets[sample.y[i], of_class]
+        for a in range(self.column_range.shape[0]):
             first: cython.double = sample.scores[a, 0]
             total: cython.double = 0.0
             mean: cython.double = 0.0
@@ -357,21 +357,21 @@ class Booster:
                 mean += sample.weight[i] * d
                 total += sample.weight[i]
                 widest = max(widest, abs(d))
-            self.spread[a] = widest
+            self.column_range[a] = widest
             for k in range(sample.n_models):
                 self.center[k, a] = first + mean / total
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def regress(self, sample: BoostedRows) -> cython.bint:
-        """Fit one regression for each modeled class; False if some class has no weight left."""
+    def fit_regressions(self, sample: BoostedRows) -> cython.bint:
+        """Fit one regression for each modeled class; return False if a class has weight 0."""
         k: cython.Py_ssize_t
         begin: cython.Py_ssize_t = 0
         self.sums[:, :, :] = 0.0
         while begin < sample.n:
             for k in range(sample.n_models):
-                self.measure(sample, k, begin)
+                self.add_block_moments(sample, k, begin)
             begin += BLOCK
         fitted: cython.bint = True
         for k in range(sample.n_models):
@@ -381,10 +381,10 @@ class Booster:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def measure(
+    def add_block_moments(
         self, sample: BoostedRows, k: cython.Py_ssize_t, begin: cython.Py_ssize_t
     ) -> cython.void:
-        """Add what the regressions of a class need to know of a block of rows.
+        """Add the moments of a block of rows that the regressions of a class need.
 
         The working response of a row is z = 1/p, at most 3, for its own class and −1/(1−p), at
         least −3, for others, with weight (t − p)/z. So weight·z = t − p, and the weight needs no
@@ -394,55 +394,55 @@ class Booster:
         n: cython.Py_ssize_t = min(BLOCK, sample.n - begin)
         for i in range(n):
             q: cython.double = sample.p[k, begin + i]
-            target: cython.double = self.wanted[k, begin + i]
+            target: cython.double = self.class_target[k, begin + i]
             own: cython.double = (1.0 - q) * max(q, 1.0 / 3.0)
             other: cython.double = q * max(1.0 - q, 1.0 / 3.0)
             weight: cython.double = sample.weight[begin + i]
             self.work[i] = weight * (target * own + (1.0 - target) * other)
-            self.resid[i] = weight * (target - q)
+            self.residual[i] = weight * (target - q)
         add_column_moments(
-            sample.scores, begin, self.work, self.resid, n, self.center[k], self.sums[k]
+            sample.scores, begin, self.work, self.residual, n, self.center[k], self.sums[k]
         )
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def choose_column(self, sample: BoostedRows, k: cython.Py_ssize_t) -> cython.bint:
-        """The column whose regression explains most of a class; False if it has no weight left."""
+        """Choose the column with the best regression of a class; False if its weight is 0."""
         a: cython.Py_ssize_t
         begin: cython.Py_ssize_t
         total: cython.double = self.sums[k, sample.n_columns, 0]
-        pull: cython.double = self.sums[k, sample.n_columns, 1]
+        residual_sum: cython.double = self.sums[k, sample.n_columns, 1]
         if not total > 0.0:
             return False
-        far: cython.bint = False
+        recentered: cython.bint = False
         for a in range(sample.n_columns):
-            if self.spread[a] > 0.0 and _is_imprecise(
+            if self.column_range[a] > 0.0 and _is_imprecise(
                 self.sums[k, a, 0], self.sums[k, a, 1], total
             ):
                 self.center[k, a] += self.sums[k, a, 0] / total
-                far = True
-        if far:  # some origin lay so far off that too many digits were lost
+                recentered = True
+        if recentered:  # an origin was so distant that too many digits were lost
             self.sums[k, :, :] = 0.0
             begin = 0
             while begin < sample.n:
-                self.measure(sample, k, begin)
+                self.add_block_moments(sample, k, begin)
                 begin += BLOCK
-        mean: cython.double = pull / total
-        # Without a usable column only the mean is fitted: the program is left to rounding here.
+        mean: cython.double = residual_sum / total
+        # Without a usable column only the mean is fitted; rounding decides in the authors' program.
         best: cython.double = -1.0
         self.column[k], self.slope[k], self.intercept[k] = 0, 0.0, mean
         for a in range(sample.n_columns):
-            if self.spread[a] == 0.0:
+            if self.column_range[a] == 0.0:
                 continue
             shift: cython.double = self.sums[k, a, 0] / total
             variance: cython.double = self.sums[k, a, 1] - self.sums[k, a, 0] * shift
-            # The weights change little from one iteration to the next, so this mean is a good
-            # origin for the next one, and one pass is as exact as two.
+            # Weights change little between iterations, so this mean is a good origin for the next
+            # one, and one pass is as exact as two.
             self.center[k, a] += shift
-            if not variance > NEGLIGIBLE * total * self.spread[a] * self.spread[a]:
+            if not variance > CONSTANT_COLUMN * total * self.column_range[a] * self.column_range[a]:
                 continue
-            covariance: cython.double = self.sums[k, a, 2] - pull * shift
+            covariance: cython.double = self.sums[k, a, 2] - residual_sum * shift
             explained: cython.double = covariance * covariance / variance
             if explained > best:
                 best = explained
@@ -453,7 +453,7 @@ class Booster:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def advance(self, sample: BoostedRows) -> cython.void:
+    def update_scores(self, sample: BoostedRows) -> cython.void:
         """Add the regressions, centered over the classes and times (m−1)/m, to F; fill p."""
         m: cython.Py_ssize_t = sample.n_models
         k: cython.Py_ssize_t
@@ -461,7 +461,7 @@ class Booster:
         a: cython.Py_ssize_t
         slope: cython.double
         intercept: cython.double
-        share: cython.double = self.share
+        shrinkage: cython.double = self.shrinkage
         begin: cython.Py_ssize_t = 0
         while begin < sample.n:
             n: cython.Py_ssize_t = min(BLOCK, sample.n - begin)
@@ -478,14 +478,14 @@ class Booster:
                 a, slope, intercept = self.column[k], self.slope[k], self.intercept[k]
                 for i in range(n):
                     change: cython.double = slope * sample.scores[a, begin + i] + intercept
-                    sample.F[k, begin + i] += share * (change - self.work[i])
-            sample.link(begin, begin + n)
+                    sample.F[k, begin + i] += shrinkage * (change - self.work[i])
+            sample.update_probabilities(begin, begin + n)
             begin += BLOCK
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def accumulate(self, coef: cython.double[:, ::1]) -> cython.void:
+    def update_coefficients(self, coef: cython.double[:, ::1]) -> cython.void:
         """Add the regressions, centered likewise, to the coefficients."""
         m: cython.Py_ssize_t = coef.shape[0]
         last: cython.Py_ssize_t = coef.shape[1] - 1
@@ -495,7 +495,7 @@ class Booster:
             for k in range(m):
                 factor: cython.double = 1.0 if j == k else 0.0
                 if m > 1:
-                    factor = self.share * (factor - 1.0 / m)
+                    factor = self.shrinkage * (factor - 1.0 / m)
                 coef[k, self.column[j]] += factor * self.slope[j]
                 coef[k, last] += factor * self.intercept[j]
 
@@ -511,18 +511,18 @@ def _is_imprecise(first: cython.double, second: cython.double, total: cython.dou
 # Splits ------------------------------------------------------------------------------------------
 # The C4.5 split of a node: gain ratio among attributes of at least average gain (section 3).
 #
-# Gains are in bits per unit of weight. Equal within ``SMALL`` counts as equal, as in the authors'
-# program, so that the first attribute or cut wins a tie whatever the rounding.
+# Gains are in bits per unit of weight. Numbers within ``WEKA_SMALL`` are equal, as in the authors'
+# program, so that the first attribute or cut wins a tie for any rounding.
 
-SMALL = cython.declare(cython.double, 1e-6)
-LEAST_BRANCH = cython.declare(cython.double, 2.0)
-"""Two branches of a nominal split, and both sides of a cut, weigh at least this."""
+WEKA_SMALL = cython.declare(cython.double, 1e-6)
+MIN_BRANCH_WEIGHT = cython.declare(cython.double, 2.0)
+"""Least weight of two branches of a nominal split, and of both sides of a cut."""
 
 TABLE_LIMIT = 1 << 22
 
 
 def entropy_table(weight):
-    """k·log₂k for all counts up to the sum; of length 1 if weights are not whole numbers."""
+    """Return k·log₂k for all counts up to the sum; of length 1 if weights are not integers."""
     total = float(weight.sum())
     if not (weight == np.floor(weight)).all() or total >= TABLE_LIMIT:
         return np.zeros(1)
@@ -536,8 +536,8 @@ def entropy_table(weight):
 class Splitter:
     """Chooses the splits of nodes, and sorts their rows into the branches.
 
-    Each node owns a segment of the training rows, of the test rows and of every numeric
-    attribute's sorted rows; a split partitions the segments in place and keeps order.
+    Each node has a segment of the training rows, of the test rows and of the sorted rows of every
+    numeric attribute. A split partitions the segments in place and keeps order.
 
     Parameters
     ----------
@@ -546,10 +546,10 @@ class Splitter:
         0 for a numeric attribute, otherwise the number of codes of a nominal one.
     y : int32 array of shape (n,)
     weight : array of shape (n,)
-        No tree has heavier rows.
+        The largest weights that rows have in any tree.
     n_classes : int
     min_gap : float
-        Between the values on both sides of a cut.
+        Least distance between the values on both sides of a cut.
     """
 
     n_attributes: cython.Py_ssize_t
@@ -564,7 +564,7 @@ class Splitter:
     sorted_rows: cython.const[cython.int][:, ::1]
     y: cython.const[cython.int][::1]
     table: cython.const[cython.double][::1]
-    # The rows of the tree: a node owns a segment.
+    # The rows of the tree, with a segment for each node.
     n_train = cython.declare(cython.Py_ssize_t, visibility="readonly")
     n_test = cython.declare(cython.Py_ssize_t, visibility="readonly")
     weight: cython.const[cython.double][::1]
@@ -572,7 +572,7 @@ class Splitter:
     test_rows: cython.int[::1]
     order: cython.int[:, ::1]
     values: cython.double[:, ::1]
-    # The node of the moment.
+    # The current node.
     total = cython.declare(cython.double, visibility="readonly")
     largest = cython.declare(cython.double, visibility="readonly")
     cut = cython.declare(cython.double, visibility="readonly")
@@ -595,7 +595,7 @@ class Splitter:
         d, n = attributes.shape
         self.n_attributes, self.n_classes, self.min_gap = d, n_classes, min_gap
         self.attributes, self.n_values, self.y = attributes, n_values, y
-        # With about as many values as rows, an attribute's gain is always high.
+        # The gain of an attribute with about as many values as rows is always high.
         many_valued = n_values >= 0.3 * weight.sum() - 1e-6
         self.many_valued, self.all_many_valued = many_valued.view(np.uint8), many_valued.all()
         sorted_rows = np.zeros((d, n), dtype=np.int32)
@@ -635,7 +635,7 @@ class Splitter:
             if test_weight[row] > 0.0:
                 self.test_rows[self.n_test] = row
                 self.n_test += 1
-        # Values travel with the sorted rows, so that the search for a cut reads memory in sequence.
+        # Values are stored with the sorted rows, so that the search for a cut reads them in order.
         for a in range(self.n_attributes):
             if self.n_values[a] > 0:
                 continue
@@ -650,7 +650,7 @@ class Splitter:
     @cython.nogil
     @cython.exceptval(check=False)
     def count(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
-        """Weigh the classes of a node: ``total`` and ``largest`` are then known."""
+        """Sum the weights of the classes of a node; sets ``total`` and ``largest``."""
         c: cython.Py_ssize_t
         i: cython.Py_ssize_t
         self.total = self.largest = 0.0
@@ -666,16 +666,16 @@ class Splitter:
     @cython.nogil
     @cython.exceptval(check=False)
     def choose(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The attribute to split the counted node on, and its ``cut``; −1 if none is worth it."""
+        """Return the attribute to split the counted node on, or −1; sets ``cut``."""
         a: cython.Py_ssize_t
         usable: cython.Py_ssize_t = 0
         mean_gain: cython.double = 0.0
         for a in range(self.n_attributes):
             self.gains[a], self.ratios[a], self.cuts[a] = -1.0, 0.0, 0.0
             if self.n_values[a] > 0:
-                self.weigh_branches(a, begin, end)
+                self.nominal_gain(a, begin, end)
             else:
-                self.find_cut(a, begin, end)
+                self.numeric_gain(a, begin, end)
             if self.gains[a] >= 0.0 and (self.all_many_valued or not self.many_valued[a]):
                 mean_gain += self.gains[a]
                 usable += 1
@@ -688,7 +688,7 @@ class Splitter:
             if (
                 self.gains[a] >= 0.0
                 and self.gains[a] >= mean_gain - 1e-3
-                and self.ratios[a] - best_ratio > SMALL
+                and self.ratios[a] - best_ratio > WEKA_SMALL
             ):
                 best, best_ratio, self.cut = a, self.ratios[a], self.cuts[a]
         return best
@@ -697,25 +697,25 @@ class Splitter:
     @cython.nogil
     @cython.exceptval(check=False)
     def x_log_x(self, x: cython.double) -> cython.double:
-        """x·log₂x."""
+        """Return x·log₂x."""
         if self.table.shape[0] > 1:
             return self.table[cython.cast(cython.Py_ssize_t, x)]
-        return x * math.log2(x) if x > SMALL else 0.0
+        return x * math.log2(x) if x > WEKA_SMALL else 0.0
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def find_cut(
+    def numeric_gain(
         self, a: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> cython.void:
-        """Gain (less the price of choosing among the cuts), ratio and place of the best cut."""
+        """Find the best cut: gain, corrected for the number of cuts, gain ratio and position."""
         i: cython.Py_ssize_t
         c: cython.Py_ssize_t
         total: cython.double = self.total
         if not self.values[a, begin] + self.min_gap < self.values[a, end - 1]:
-            return  # no gap between neighbors can be wide enough unless the whole range is
-        least: cython.double = min(max(0.1 * total / self.n_classes, LEAST_BRANCH), 25.0)
-        if total < 2 * least - SMALL:
+            return  # the whole range is narrower than the least gap
+        least: cython.double = min(max(0.1 * total / self.n_classes, MIN_BRANCH_WEIGHT), 25.0)
+        if total < 2 * least - WEKA_SMALL:
             return
         n_left: cython.double = 0.0
         sum_left: cython.double = 0.0
@@ -723,7 +723,7 @@ class Splitter:
         for c in range(self.n_classes):
             self.left[c], self.right[c] = 0.0, self.counts[c]
             sum_right += self.x_log_x(self.counts[c])
-        before: cython.double = self.x_log_x(total) - sum_right
+        entropy_before: cython.double = self.x_log_x(total) - sum_right
         best: cython.double = 0.0
         best_at: cython.Py_ssize_t = -1
         best_left: cython.double = 0.0
@@ -741,34 +741,37 @@ class Splitter:
             n_left += w
             if self.values[a, i] + self.min_gap < self.values[a, i + 1]:
                 n_right: cython.double = total - n_left
-                if n_left >= least - SMALL and n_right >= least - SMALL:
+                if n_left >= least - WEKA_SMALL and n_right >= least - WEKA_SMALL:
                     n_cuts += 1
-                    after: cython.double = self.x_log_x(n_left) - sum_left
-                    after = after + self.x_log_x(n_right) - sum_right
-                    gain: cython.double = before - after
-                    gain = 0.0 if abs(gain) < SMALL else gain / total
-                    if gain - best > SMALL:
+                    entropy_after: cython.double = self.x_log_x(n_left) - sum_left
+                    entropy_after = entropy_after + self.x_log_x(n_right) - sum_right
+                    gain: cython.double = entropy_before - entropy_after
+                    gain = 0.0 if abs(gain) < WEKA_SMALL else gain / total
+                    if gain - best > WEKA_SMALL:
                         best, best_at, best_left = gain, i, n_left
         if best_at < 0:
             return
         best -= math.log2(n_cuts) / total
-        if best < SMALL:
+        if best < WEKA_SMALL:
             return
         low: cython.double = self.values[a, best_at]
         high: cython.double = self.values[a, best_at + 1]
         middle: cython.double = 0.5 * low + 0.5 * high
-        bits: cython.double = self.x_log_x(total) - self.x_log_x(best_left)
-        bits = (bits - self.x_log_x(total - best_left)) / total
-        self.gains[a], self.ratios[a] = best, best / bits if bits * total > SMALL else 0.0
+        split_info: cython.double = self.x_log_x(total) - self.x_log_x(best_left)
+        split_info = (split_info - self.x_log_x(total - best_left)) / total
+        self.gains[a], self.ratios[a] = (
+            best,
+            best / split_info if split_info * total > WEKA_SMALL else 0.0,
+        )
         self.cuts[a] = low if middle >= high else middle
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def weigh_branches(
+    def nominal_gain(
         self, a: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> cython.void:
-        """Gain and ratio of one branch for each value, if two have enough weight."""
+        """Find gain and gain ratio of one branch per value, if two branches have enough weight."""
         c: cython.Py_ssize_t
         i: cython.Py_ssize_t
         v: cython.Py_ssize_t
@@ -779,26 +782,26 @@ class Splitter:
             row: cython.Py_ssize_t = self.rows[i]
             v = cython.cast(cython.Py_ssize_t, self.attributes[a, row])
             self.cells[v, self.y[row]] += self.weight[row]
-        before: cython.double = self.x_log_x(self.total)
-        bits: cython.double = before
-        after: cython.double = 0.0
-        filled: cython.Py_ssize_t = 0
+        entropy_before: cython.double = self.x_log_x(self.total)
+        split_info: cython.double = entropy_before
+        entropy_after: cython.double = 0.0
+        n_filled: cython.Py_ssize_t = 0
         for c in range(self.n_classes):
-            before -= self.x_log_x(self.counts[c])
+            entropy_before -= self.x_log_x(self.counts[c])
         for v in range(self.n_values[a]):
             branch: cython.double = 0.0
             for c in range(self.n_classes):
                 branch += self.cells[v, c]
-                after -= self.x_log_x(self.cells[v, c])
-            after += self.x_log_x(branch)
-            bits -= self.x_log_x(branch)
-            if branch >= LEAST_BRANCH - SMALL:
-                filled += 1
-        if filled < 2:
+                entropy_after -= self.x_log_x(self.cells[v, c])
+            entropy_after += self.x_log_x(branch)
+            split_info -= self.x_log_x(branch)
+            if branch >= MIN_BRANCH_WEIGHT - WEKA_SMALL:
+                n_filled += 1
+        if n_filled < 2:
             return
-        gain: cython.double = before - after
-        self.gains[a] = 0.0 if abs(gain) < SMALL else gain / self.total
-        self.ratios[a] = self.gains[a] * self.total / bits if bits > SMALL else 0.0
+        gain: cython.double = entropy_before - entropy_after
+        self.gains[a] = 0.0 if abs(gain) < WEKA_SMALL else gain / self.total
+        self.ratios[a] = self.gains[a] * self.total / split_info if split_info > WEKA_SMALL else 0.0
 
     @cython.cfunc
     @cython.nogil
@@ -817,22 +820,22 @@ class Splitter:
         if self.n_values[a] > 0:
             self.n_branches = self.n_values[a]
         else:
-            # A value of the whole training set, even in a fold, as in the authors' program.
+            # A value of the whole training set, also in a fold, as in the authors' program.
             self.cut = self.largest_value_up_to(a, self.cut)
-        # Test rows last: a row of both kinds has the same branch in both.
-        self.send(a, self.rows, begin, end, self.offsets)
+        # Test rows last; a row in both sets has the same branch in both.
+        self.assign_branches(a, self.rows, begin, end, self.offsets)
         for other in range(self.n_attributes):
             if self.n_values[other] == 0:
                 self.partition_sorted(other, begin, end)
         self.partition(self.rows, begin, end, self.offsets)
-        self.send(a, self.test_rows, test_begin, test_end, self.test_offsets)
+        self.assign_branches(a, self.test_rows, test_begin, test_end, self.test_offsets)
         self.partition(self.test_rows, test_begin, test_end, self.test_offsets)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def largest_value_up_to(self, a: cython.Py_ssize_t, limit: cython.double) -> cython.double:
-        """Among all values of an attribute."""
+        """Return the largest value of an attribute that is at most ``limit``."""
         low: cython.Py_ssize_t = 0
         high: cython.Py_ssize_t = self.sorted_rows.shape[1]
         while low < high:
@@ -846,7 +849,7 @@ class Splitter:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def send(
+    def assign_branches(
         self,
         a: cython.Py_ssize_t,
         rows: cython.int[::1],
@@ -854,7 +857,7 @@ class Splitter:
         end: cython.Py_ssize_t,
         offsets: cython.longlong[::1],
     ) -> cython.void:
-        """Note each row's branch, and where each branch will begin."""
+        """Store the branch of each row, and the offset at which each branch will begin."""
         b: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for b in range(self.n_branches + 1):
@@ -880,7 +883,7 @@ class Splitter:
         end: cython.Py_ssize_t,
         offsets: cython.longlong[::1],
     ) -> cython.void:
-        """Stable counting sort of rows[begin:end] by branch."""
+        """Sort rows[begin:end] by branch (stable counting sort)."""
         b: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for b in range(self.n_branches):
@@ -898,7 +901,7 @@ class Splitter:
     def partition_sorted(
         self, a: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> cython.void:
-        """The same for the rows that are sorted by an attribute, together with their values."""
+        """Do the same for the rows that are sorted by an attribute, with their values."""
         b: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for b in range(self.n_branches):
@@ -915,68 +918,68 @@ class Splitter:
 
 
 # Folds -------------------------------------------------------------------------------------------
-# Stratified folds, as the weight that each row has in the test part of each fold.
+# Stratified folds, as the weight of each row in the test part of each fold.
 
 
 @cython.final
 @cython.cclass
 class TreeFolds:
-    """Deals samples of up to ``capacity`` rows to folds.
+    """Assigns samples of up to ``capacity`` rows to folds.
 
     Parameters
     ----------
-    decks : int64 array of shape (n_decks, n_folds)
+    fold_orders : int64 array of shape (n_orders, n_folds)
         Each row is a permutation of the folds.
     weka : bool
-        The authors' deterministic folds, which need no decks.
+        The authors' deterministic folds, which need no orders.
     whole_rows : bool
-        Each row goes into one fold; otherwise a row of whole weight k counts as k rows, which may
-        fall into several.
+        Each row is in one fold; otherwise a row of integer weight k counts as k rows, which may be
+        in several folds.
 
     Attributes
     ----------
     test_weight : array of shape (n_folds, capacity)
     order : int32 array of shape (capacity,)
-        Rows in the order of the authors' folds: each is a block of it.
+        Rows in the order of the authors' folds; each fold is a block of it.
     """
 
-    decks: cython.const[cython.longlong][:, ::1]
+    fold_orders: cython.const[cython.longlong][:, ::1]
     weka: cython.bint
     whole_rows: cython.bint
-    weight_in: cython.double[:, ::1]
+    fold_weight: cython.double[:, ::1]
     grouped: cython.int[::1]
     sequence: cython.int[::1]
     test_weight = cython.declare(object, visibility="readonly")
     order = cython.declare(object, visibility="readonly")
 
-    def __init__(self, decks, weka, whole_rows, capacity):
-        self.decks, self.weka, self.whole_rows = decks, weka, whole_rows
-        self.test_weight = np.empty((decks.shape[1], capacity))
+    def __init__(self, fold_orders, weka, whole_rows, capacity):
+        self.fold_orders, self.weka, self.whole_rows = fold_orders, weka, whole_rows
+        self.test_weight = np.empty((fold_orders.shape[1], capacity))
         self.order, self.grouped = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
-        self.weight_in, self.sequence = self.test_weight, self.order
+        self.fold_weight, self.sequence = self.test_weight, self.order
 
     @cython.ccall
     @cython.nogil
     @cython.exceptval(check=False)
-    def deal(self, sample: BoostedRows) -> cython.void:
+    def assign(self, sample: BoostedRows) -> cython.void:
         """Fill ``test_weight`` of a sample's rows."""
         fold: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        for fold in range(self.decks.shape[1]):
+        for fold in range(self.fold_orders.shape[1]):
             for i in range(sample.n):
-                self.weight_in[fold, i] = 0.0
+                self.fold_weight[fold, i] = 0.0
         if self.weka:
-            self.deal_as_weka(sample)
+            self.assign_as_weka(sample)
         else:
-            self.deal_decks(sample)
+            self.assign_in_orders(sample)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def deal_as_weka(self, sample: BoostedRows) -> cython.void:
-        """Positions s, s+k, s+2k, … of the grouped rows, cut into k consecutive blocks."""
+    def assign_as_weka(self, sample: BoostedRows) -> cython.void:
+        """Take positions s, s+k, s+2k, … of the grouped rows, cut into k consecutive blocks."""
         n: cython.Py_ssize_t = sample.n
-        n_folds: cython.Py_ssize_t = self.decks.shape[1]
+        n_folds: cython.Py_ssize_t = self.fold_orders.shape[1]
         fold: cython.Py_ssize_t
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
@@ -1001,16 +1004,16 @@ class TreeFolds:
         j = 0
         for fold in range(n_folds):
             for i in range(j, j + n // n_folds + (1 if fold < n % n_folds else 0)):
-                self.weight_in[fold, self.sequence[i]] = sample.weight[self.sequence[i]]
+                self.fold_weight[fold, self.sequence[i]] = sample.weight[self.sequence[i]]
                 j += 1
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def deal_decks(self, sample: BoostedRows) -> cython.void:
-        """Deal the rows of one class after the other, in the order of the decks."""
-        n_folds: cython.Py_ssize_t = self.decks.shape[1]
-        dealt: cython.Py_ssize_t = 0
+    def assign_in_orders(self, sample: BoostedRows) -> cython.void:
+        """Assign the rows of one class after the other, in the order of ``fold_orders``."""
+        n_folds: cython.Py_ssize_t = self.fold_orders.shape[1]
+        n_assigned: cython.Py_ssize_t = 0
         label: cython.Py_ssize_t
         fold: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -1019,32 +1022,36 @@ class TreeFolds:
                 if sample.y[i] != label:
                     continue
                 left_over: cython.Py_ssize_t = 1
-                share: cython.double = sample.weight[i]
+                row_weight: cython.double = sample.weight[i]
                 if not self.whole_rows:
                     left_over = cython.cast(cython.Py_ssize_t, sample.weight[i])
-                    share = 1.0
+                    row_weight = 1.0
                     for fold in range(n_folds):
-                        self.weight_in[fold, i] = left_over // n_folds
+                        self.fold_weight[fold, i] = left_over // n_folds
                     left_over %= n_folds
                 for _ in range(left_over):
-                    deck: cython.Py_ssize_t = (dealt // n_folds) % self.decks.shape[0]
-                    self.weight_in[self.decks[deck, dealt % n_folds], i] += share
-                    dealt += 1
+                    order_index: cython.Py_ssize_t = (
+                        n_assigned // n_folds
+                    ) % self.fold_orders.shape[0]
+                    self.fold_weight[self.fold_orders[order_index, n_assigned % n_folds], i] += (
+                        row_weight
+                    )
+                    n_assigned += 1
 
 
 # Growth ------------------------------------------------------------------------------------------
 # Growing a calibration tree: one pass over presorted attributes for each node.
 
-LEAST_TO_SPLIT = cython.declare(cython.double, 4.0)
+MIN_SPLIT_WEIGHT = cython.declare(cython.double, 4.0)
 EMPTY_ERROR = cython.declare(cython.double, 1e-6)
-"""What the authors' program takes as the error of a branch without rows."""
+"""Error of a branch without rows in the authors' program."""
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 class GrowRules(NamedTuple):
-    """How trees are grown; ``n_iterations`` of 0 asks for cross-validation at every node."""
+    """Options of growth; 0 for ``n_iterations`` means cross-validation at every node."""
 
     n_iterations: int
     max_iterations: int
@@ -1059,13 +1066,13 @@ class GrowRules(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """Nodes in pre-order; ``attribute`` is −1 for a leaf, ``done`` the iterations of the node."""
+    """Nodes in pre-order; ``attribute`` is −1 for a leaf."""
 
     parent: Ints
     attribute: Ints
     cut: Floats
-    done: Ints
-    mass: Floats
+    iterations: Ints
+    weight: Floats
     error: Floats
     test_error: Floats
     coef: Floats
@@ -1085,15 +1092,15 @@ class TreeGrower:
     y : int32 array of shape (n,)
     weight : array of shape (n,)
     targets : array of shape (n_classes, n_classes)
-        ``targets[i, j]`` is what class j is taken for in a row of class i.
-    decks : int64 array of shape (n_decks, n_folds)
+        ``targets[i, j]`` is the target of class j in a row of class i.
+    fold_orders : int64 array of shape (n_orders, n_folds)
         Each row is a permutation of the folds.
     rules : GrowRules
 
     Attributes
     ----------
     n_iterations : int
-        Of every node, or 0 to choose them at each.
+        Iterations of every node, or 0 to choose them at each node.
     """
 
     n_iterations = cython.declare(cython.Py_ssize_t, visibility="readonly")
@@ -1115,39 +1122,43 @@ class TreeGrower:
     parent: cython.longlong[::1]
     attribute: cython.longlong[::1]
     cut: cython.double[::1]
-    done: cython.longlong[::1]
-    mass: cython.double[::1]
+    iterations: cython.longlong[::1]
+    node_weight: cython.double[::1]
     error: cython.double[::1]
     test_error: cython.double[::1]
     coef: cython.double[:, :, ::1]
-    # Nodes that wait: parent, segment of the training rows, segment of the test rows, depth.
-    waiting: cython.Py_ssize_t
+    # A stack of nodes: parent, segment of the training rows, segment of the test rows, depth.
+    stack_size: cython.Py_ssize_t
     widest: cython.Py_ssize_t
     stack: cython.longlong[:, ::1]
 
-    def __init__(self, attributes, n_values, scores, y, weight, targets, decks, rules):
+    def __init__(self, attributes, n_values, scores, y, weight, targets, fold_orders, rules):
         n_columns, n = scores.shape
         n_classes = len(targets)
         self.scores, self.y, self.weight = scores, y, weight
-        self.n_folds, self.n_iterations = decks.shape[1], rules.n_iterations
+        self.n_folds, self.n_iterations = fold_orders.shape[1], rules.n_iterations
         self.min_samples, self.max_depth = rules.min_samples, rules.max_depth
         self.count_errors = rules.count_errors
         self.sample = BoostedRows(n_columns, n_classes, n)
-        search = {"most": rules.max_iterations, "patience": rules.patience, "slack": rules.slack}
+        search = {
+            "max_iterations": rules.max_iterations,
+            "patience": rules.patience,
+            "slack": rules.slack,
+        }
         self.booster = Booster(targets, n_columns, n, **search)
-        self.folds = TreeFolds(decks, rules.weka, rules.whole_rows, n)
+        self.folds = TreeFolds(fold_orders, rules.weka, rules.whole_rows, n)
         self.splitter = Splitter(attributes, n_values, y, weight, n_classes, rules.min_gap)
-        room, self.widest = 64, max(2, *n_values)
-        self.parent, self.attribute, self.done = np.empty((3, room), np.int64)
-        self.cut, self.mass, self.error, self.test_error = np.empty((4, room))
-        self.coef = np.empty((room, 1 if n_classes == 2 else n_classes, n_columns + 1))
-        self.stack = np.empty((room + self.widest, 6), np.int64)
+        initial_size, self.widest = 64, max(2, *n_values)
+        self.parent, self.attribute, self.iterations = np.empty((3, initial_size), np.int64)
+        self.cut, self.node_weight, self.error, self.test_error = np.empty((4, initial_size))
+        self.coef = np.empty((initial_size, 1 if n_classes == 2 else n_classes, n_columns + 1))
+        self.stack = np.empty((initial_size + self.widest, 6), np.int64)
 
-    def deal_folds(self):
-        """Deal all rows: their weights in the test part of each fold, and rows in folds' order."""
+    def assign_folds(self):
+        """Assign all rows; return their weights in the test part of each fold, and their order."""
         sequence = np.arange(self.y.shape[0], dtype=np.int32)
         self.sample.take(self.scores, self.y, self.weight, sequence)
-        self.folds.deal(self.sample)
+        self.folds.assign(self.sample)
         if self.folds.weka:
             sequence = self.folds.order.copy()
         return self.folds.test_weight.copy(), sequence
@@ -1173,10 +1184,10 @@ class TreeGrower:
         """
         self.train_weight, self.test_weight = weight, test_weight
         self.splitter.begin(weight, test_weight, sequence)
-        self.n_nodes = self.waiting = 0
-        self._wait(-1, 0, self.splitter.n_train, 0, self.splitter.n_test, 0)
-        while self.waiting > 0:
-            self._make_room()
+        self.n_nodes = self.stack_size = 0
+        self._push(-1, 0, self.splitter.n_train, 0, self.splitter.n_test, 0)
+        while self.stack_size > 0:
+            self._reserve()
             with cython.nogil:
                 self._grow_node()
         end = self.n_nodes
@@ -1184,47 +1195,47 @@ class TreeGrower:
             np.array(self.parent[:end]),
             np.array(self.attribute[:end]),
             np.array(self.cut[:end]),
-            np.array(self.done[:end]),
-            np.array(self.mass[:end]),
+            np.array(self.iterations[:end]),
+            np.array(self.node_weight[:end]),
             np.array(self.error[:end]),
             np.array(self.test_error[:end]),
             np.array(self.coef[:end]),
         )
 
     @cython.cfunc
-    def _make_room(self):
-        """For one more node, and its children."""
-        if self.waiting + self.widest > self.stack.shape[0]:
-            self.stack = _longer(self.stack)
+    def _reserve(self):
+        """Reserve memory for one more node and its children."""
+        if self.stack_size + self.widest > self.stack.shape[0]:
+            self.stack = _doubled(self.stack)
         if self.n_nodes == self.parent.shape[0]:
-            self.parent, self.attribute = _longer(self.parent), _longer(self.attribute)
-            self.done, self.cut, self.mass = (
-                _longer(self.done),
-                _longer(self.cut),
-                _longer(self.mass),
+            self.parent, self.attribute = _doubled(self.parent), _doubled(self.attribute)
+            self.iterations, self.cut, self.node_weight = (
+                _doubled(self.iterations),
+                _doubled(self.cut),
+                _doubled(self.node_weight),
             )
-            self.error, self.test_error = _longer(self.error), _longer(self.test_error)
-            self.coef = _longer(self.coef)
+            self.error, self.test_error = _doubled(self.error), _doubled(self.test_error)
+            self.coef = _doubled(self.coef)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _wait(
+    def _push(
         self, parent: cython.Py_ssize_t, begin: cython.Py_ssize_t, end: cython.Py_ssize_t,
         test_begin: cython.Py_ssize_t, test_end: cython.Py_ssize_t, depth: cython.Py_ssize_t,
     ) -> cython.void:  # fmt: skip
-        top: cython.Py_ssize_t = self.waiting
+        top: cython.Py_ssize_t = self.stack_size
         self.stack[top, 0], self.stack[top, 1], self.stack[top, 2] = parent, begin, end
         self.stack[top, 3], self.stack[top, 4], self.stack[top, 5] = test_begin, test_end, depth
-        self.waiting += 1
+        self.stack_size += 1
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _grow_node(self) -> cython.void:
-        """Take a node from those that wait; its children will wait."""
-        self.waiting -= 1
-        top: cython.Py_ssize_t = self.waiting
+        """Pop a node from the stack, fit and split it, and push its children."""
+        self.stack_size -= 1
+        top: cython.Py_ssize_t = self.stack_size
         parent: cython.Py_ssize_t = self.stack[top, 0]
         begin: cython.Py_ssize_t = self.stack[top, 1]
         end: cython.Py_ssize_t = self.stack[top, 2]
@@ -1241,12 +1252,12 @@ class TreeGrower:
 
         self.splitter.count(begin, end)
         total: cython.double = self.splitter.total
-        self.mass[node] = total
-        self.done[node], self.error[node], self.test_error[node] = 0, EMPTY_ERROR, 0.0
+        self.node_weight[node] = total
+        self.iterations[node], self.error[node], self.test_error[node] = 0, EMPTY_ERROR, 0.0
         if end > begin:
             self.sample.take(self.scores, self.y, self.train_weight, self.splitter.rows[begin:end])
             if total >= self.n_folds:
-                self.done[node] = self._boost(self.coef[node])
+                self.iterations[node] = self._boost(self.coef[node])
             self.error[node] = self._error(self.coef[node])
         if test_end > test_begin:
             self.sample.take(
@@ -1256,7 +1267,7 @@ class TreeGrower:
 
         if (
             total < self.min_samples
-            or total < LEAST_TO_SPLIT
+            or total < MIN_SPLIT_WEIGHT
             or total - self.splitter.largest < EMPTY_ERROR
             or depth >= self.max_depth
         ):
@@ -1268,7 +1279,7 @@ class TreeGrower:
         self.attribute[node], self.cut[node] = a, self.splitter.cut
         b: cython.Py_ssize_t
         for b in range(self.splitter.n_branches - 1, -1, -1):
-            self._wait(
+            self._push(
                 node,
                 begin + self.splitter.offsets[b],
                 begin + self.splitter.offsets[b + 1],
@@ -1281,47 +1292,47 @@ class TreeGrower:
     @cython.nogil
     @cython.exceptval(check=False)
     def _boost(self, coef: cython.double[:, ::1]) -> cython.Py_ssize_t:
-        """Boost the model on the sample; returns the number of iterations."""
-        wanted: cython.Py_ssize_t = self.n_iterations
-        if wanted == 0:
-            self.folds.deal(self.sample)
-            wanted = self.booster.choose_iterations(self.sample, coef, self.folds.weight_in)
+        """Boost the model on the sample; return the number of iterations."""
+        n_iterations: cython.Py_ssize_t = self.n_iterations
+        if n_iterations == 0:
+            self.folds.assign(self.sample)
+            n_iterations = self.booster.choose_iterations(self.sample, coef, self.folds.fold_weight)
         self.sample.evaluate(coef)
-        return self.booster.boost(self.sample, wanted, coef)
+        return self.booster.boost(self.sample, n_iterations, coef)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _error(self, coef: cython.double[:, ::1]) -> cython.double:
-        """Error of the model on the sample."""
+        """Return the error of the model on the sample."""
         self.sample.evaluate(coef)
         if self.count_errors:
             return self.sample.wrong_weight()
         return self.sample.squared_error()
 
 
-def _longer(array):
+def _doubled(array):
     return np.concatenate([array, np.empty_like(array)])
 
 
 # Pruning -----------------------------------------------------------------------------------------
 # Cost-complexity pruning (Breiman et al., 1984) of a tree numbered in pre-order.
 #
-# A node's subtree is the range [node, end[node]), its first child is node + 1, and the next child
-# begins where the one before ends, so no lists of children are kept.
+# The subtree of a node is the range [node, end[node]), its first child is node + 1, and the next
+# child begins where the one before ends, so no lists of children are needed.
 
-ROUNDING = cython.declare(cython.double, 1e-12)
-"""Errors that differ by less than this share are equal."""
+ERROR_TOLERANCE = cython.declare(cython.double, 1e-12)
+"""Errors with a relative difference below this are equal."""
 
-LAST = cython.declare(cython.double, 1.0)
-"""The alpha of a node whose leaves count as one: above all others, as errors are at most 1."""
+MAX_ALPHA = cython.declare(cython.double, 1.0)
+"""Alpha of a node whose leaves count as one; it exceeds all others, as errors are at most 1."""
 
-FEW = cython.declare(cython.Py_ssize_t, 200)
-"""So many nodes are sorted by insertion."""
+INSERTION_SORT_LIMIT = cython.declare(cython.Py_ssize_t, 200)
+"""Up to this many nodes are sorted by insertion."""
 
 
 def subtree_ends(parent: cython.const[cython.longlong][::1]):
-    """Where each node's subtree ends."""
+    """Return the end of the subtree of each node."""
     n: cython.Py_ssize_t = parent.shape[0]
     result = np.arange(1, n + 1, dtype=np.int64)
     end: cython.longlong[::1] = result
@@ -1334,7 +1345,7 @@ def subtree_ends(parent: cython.const[cython.longlong][::1]):
 @cython.final
 @cython.cclass
 class Pruner:
-    """Prunes a grown tree, and prunes it again, after its useless subtrees have gone.
+    """Prunes a grown tree, and prunes it again after its useless subtrees are removed.
 
     Parameters
     ----------
@@ -1345,9 +1356,9 @@ class Pruner:
     Attributes
     ----------
     is_leaf : bool array of shape (n_nodes,)
-        As the last tree has it.
+        Leaves of the last tree.
     permanent : bool array of shape (n_nodes,)
-        Nodes that collapsed at once and for good.
+        Nodes that collapsed because their subtrees are useless.
     """
 
     is_leaf = cython.declare(object, visibility="readonly")
@@ -1359,14 +1370,14 @@ class Pruner:
     end: cython.const[cython.longlong][::1]
     error: cython.const[cython.double][::1]
     test_error: cython.const[cython.double][::1]
-    bare: cython.const[cython.uchar][::1]
-    leaf: cython.uchar[::1]
-    gone: cython.uchar[::1]
+    unboosted: cython.const[cython.uchar][::1]
+    leaf_view: cython.uchar[::1]
+    permanent_view: cython.uchar[::1]
     hidden: cython.uchar[::1]
-    stale: cython.uchar[::1]
-    below: cython.double[::1]
-    leaves: cython.longlong[::1]
-    touched: cython.longlong[::1]
+    is_dirty: cython.uchar[::1]
+    subtree_error: cython.double[::1]
+    leaf_count: cython.longlong[::1]
+    dirty: cython.longlong[::1]
     collapsed: cython.longlong[::1]
     tournament: cython.double[::1]
     size: cython.Py_ssize_t
@@ -1376,20 +1387,23 @@ class Pruner:
         self.n, self.total, self.end = n, total, subtree_ends(nodes.parent)
         self.parent, self.attribute = nodes.parent, nodes.attribute
         self.error, self.test_error = nodes.error, nodes.test_error
-        self.bare = (nodes.done == 0).view(np.uint8)
+        self.unboosted = (nodes.iterations == 0).view(np.uint8)
         self.is_leaf, self.permanent = np.zeros((2, n), dtype=bool)
-        self.leaf, self.gone = self.is_leaf.view(np.uint8), self.permanent.view(np.uint8)
-        self.hidden, self.stale = np.empty((2, n), dtype=np.uint8)
-        self.leaves, self.touched, self.collapsed = np.empty((3, n), dtype=np.int64)
-        self.below = np.empty(n)
+        self.leaf_view, self.permanent_view = (
+            self.is_leaf.view(np.uint8),
+            self.permanent.view(np.uint8),
+        )
+        self.hidden, self.is_dirty = np.empty((2, n), dtype=np.uint8)
+        self.leaf_count, self.dirty, self.collapsed = np.empty((3, n), dtype=np.int64)
+        self.subtree_error = np.empty(n)
         self.size = 1 << (n - 1).bit_length()
         self.tournament = np.empty(2 * self.size)
 
     def run(self, stop: cython.double):
-        """Collapse the inner node of least alpha, again and again while it is at most ``stop``.
+        """Collapse the inner node of least alpha repeatedly, while alpha is at most ``stop``.
 
         alpha = (error as a leaf − error of the subtree)/(total·(leaves − 1)). A node whose subtree
-        is no better than itself collapses at once.
+        is no better than the node as a leaf collapses immediately.
 
         Returns the alphas (0 first) and the test error after each collapse.
         """
@@ -1410,74 +1424,74 @@ class Pruner:
         node: cython.Py_ssize_t
         alpha: cython.double
         steps: cython.Py_ssize_t = 0
-        current: cython.double = self._start()
-        n_touched: cython.Py_ssize_t = self.n
+        test_error_sum: cython.double = self._restore()
+        n_dirty: cython.Py_ssize_t = self.n
         while True:
-            for i in range(n_touched - 1, -1, -1):
-                if not self.hidden[self.touched[i]]:
-                    self._summarize(self.touched[i])
+            for i in range(n_dirty - 1, -1, -1):
+                if not self.hidden[self.dirty[i]]:
+                    self._summarize(self.dirty[i])
             n_collapsed: cython.Py_ssize_t = 0
-            for i in range(n_touched):
-                node = self.touched[i]
-                self.stale[node] = False
-                if self.hidden[node] or self.leaf[node]:
+            for i in range(n_dirty):
+                node = self.dirty[i]
+                self.is_dirty[node] = False
+                if self.hidden[node] or self.leaf_view[node]:
                     continue
-                saved: cython.double = self.error[node] - self.below[node]
-                if saved <= ROUNDING * self.error[node]:
-                    self.gone[node] = True
-                    current += self._collapse(node)
+                reduction: cython.double = self.error[node] - self.subtree_error[node]
+                if reduction <= ERROR_TOLERANCE * self.error[node]:
+                    self.permanent_view[node] = True
+                    test_error_sum += self._collapse(node)
                     self.collapsed[n_collapsed] = node
                     n_collapsed += 1
                 else:
-                    alpha = LAST
-                    if self.leaves[node] > 1:
-                        alpha = saved / self.total / (self.leaves[node] - 1)
-                    self._set(node, alpha)
+                    alpha = MAX_ALPHA
+                    if self.leaf_count[node] > 1:
+                        alpha = reduction / self.total / (self.leaf_count[node] - 1)
+                    self._set_alpha(node, alpha)
             if steps == 0:
-                test_errors[0] = current
+                test_errors[0] = test_error_sum
             alpha = self.tournament[1]
             if alpha > stop or alpha == INFINITY:
                 return steps
-            node = self._first_least()
-            current += self._collapse(node)
+            node = self._argmin()
+            test_error_sum += self._collapse(node)
             steps += 1
-            alphas[steps], test_errors[steps] = alpha, current
-            # What collapsed in this round becomes known to the nodes above in the next one.
+            alphas[steps], test_errors[steps] = alpha, test_error_sum
+            # Ancestors of the nodes that collapsed in this round are updated in the next one.
             self.collapsed[n_collapsed] = node
-            n_touched = 0
+            n_dirty = 0
             for i in range(n_collapsed + 1):
                 node = self.collapsed[i]
-                while node >= 0 and not self.stale[node]:
-                    self.stale[node] = True
-                    self.touched[n_touched] = node
-                    n_touched += 1
+                while node >= 0 and not self.is_dirty[node]:
+                    self.is_dirty[node] = True
+                    self.dirty[n_dirty] = node
+                    n_dirty += 1
                     node = self.parent[node]
-            self._sort_touched(n_touched)
+            self._sort_dirty(n_dirty)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _start(self) -> cython.double:
-        """Restore all but the useless subtrees; returns the test error."""
+    def _restore(self) -> cython.double:
+        """Restore all but the useless subtrees; return the test error."""
         i: cython.Py_ssize_t
         node: cython.Py_ssize_t
         for i in range(2 * self.size):
             self.tournament[i] = INFINITY
         for node in range(self.n):
-            self.hidden[node], self.stale[node], self.touched[node] = False, True, node
-        current: cython.double = 0.0
+            self.hidden[node], self.is_dirty[node], self.dirty[node] = False, True, node
+        test_error_sum: cython.double = 0.0
         for node in range(self.n):
-            self.leaf[node] = self.attribute[node] < 0 or self.gone[node]
-            if not self.hidden[node] and self.leaf[node]:
-                current += self.test_error[node]
+            self.leaf_view[node] = self.attribute[node] < 0 or self.permanent_view[node]
+            if not self.hidden[node] and self.leaf_view[node]:
+                test_error_sum += self.test_error[node]
                 for i in range(node + 1, self.end[node]):
                     self.hidden[i] = True
-        return current
+        return test_error_sum
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _set(self, node: cython.Py_ssize_t, alpha: cython.double) -> cython.void:
+    def _set_alpha(self, node: cython.Py_ssize_t, alpha: cython.double) -> cython.void:
         place: cython.Py_ssize_t = self.size + node
         self.tournament[place] = alpha
         while place > 1:
@@ -1487,7 +1501,7 @@ class Pruner:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _first_least(self) -> cython.Py_ssize_t:
+    def _argmin(self) -> cython.Py_ssize_t:
         place: cython.Py_ssize_t = 1
         while place < self.size:
             place *= 2
@@ -1499,61 +1513,64 @@ class Pruner:
     @cython.nogil
     @cython.exceptval(check=False)
     def _summarize(self, node: cython.Py_ssize_t) -> cython.void:
-        """Error and number of leaves below a node; sibling leaves without a model count as one."""
-        if self.leaf[node]:
-            self.below[node], self.leaves[node] = self.error[node], 1
+        """Sum the errors and count the leaves below a node.
+
+        Sibling leaves without a boosted model count as one.
+        """
+        if self.leaf_view[node]:
+            self.subtree_error[node], self.leaf_count[node] = self.error[node], 1
             return
         total: cython.double = 0.0
         n_leaves: cython.longlong = 0
         n_bare: cython.longlong = 0
         child: cython.Py_ssize_t = node + 1
         while child < self.end[node]:
-            total += self.below[child]
-            n_leaves += self.leaves[child]
-            if self.leaf[child] and self.bare[child]:
+            total += self.subtree_error[child]
+            n_leaves += self.leaf_count[child]
+            if self.leaf_view[child] and self.unboosted[child]:
                 n_bare += 1
             child = self.end[child]
         if n_bare > 1:
             n_leaves -= n_bare - 1
-        self.below[node], self.leaves[node] = total, n_leaves
+        self.subtree_error[node], self.leaf_count[node] = total, n_leaves
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _collapse(self, node: cython.Py_ssize_t) -> cython.double:
-        """Make a node a leaf, hide what is below it; returns the change of test error."""
+        """Make a node a leaf and hide its subtree; return the change of the test error."""
         change: cython.double = self.test_error[node]
         inner: cython.Py_ssize_t
-        self.leaf[node] = True
-        self._set(node, INFINITY)
+        self.leaf_view[node] = True
+        self._set_alpha(node, INFINITY)
         for inner in range(node + 1, self.end[node]):
             if not self.hidden[inner]:
-                if self.leaf[inner]:
+                if self.leaf_view[inner]:
                     change -= self.test_error[inner]
                 else:
-                    self._set(inner, INFINITY)
+                    self._set_alpha(inner, INFINITY)
                 self.hidden[inner] = True
         return change
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _sort_touched(self, n: cython.Py_ssize_t) -> cython.void:
-        """Sort the first n touched nodes, which are those that are stale."""
+    def _sort_dirty(self, n: cython.Py_ssize_t) -> cython.void:
+        """Sort the first n nodes of ``dirty``, which are marked in ``is_dirty``."""
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         node: cython.Py_ssize_t
-        if n > FEW:  # many chains of ancestors: read the marks off in order
+        if n > INSERTION_SORT_LIMIT:  # many paths of ancestors: read the marks in order
             j = 0
             for node in range(self.n):
-                if self.stale[node]:
-                    self.touched[j] = node
+                if self.is_dirty[node]:
+                    self.dirty[j] = node
                     j += 1
             return
         for i in range(1, n):
-            node = self.touched[i]
+            node = self.dirty[i]
             j = i
-            while j > 0 and self.touched[j - 1] > node:
-                self.touched[j] = self.touched[j - 1]
+            while j > 0 and self.dirty[j - 1] > node:
+                self.dirty[j] = self.dirty[j - 1]
                 j -= 1
-            self.touched[j] = node
+            self.dirty[j] = node

@@ -26,7 +26,12 @@ from trueodds.export.expressions import (
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.inputs import Floats, check_choice, check_increasing, check_unit_interval
-from trueodds.kernels.maps import apply_linear, apply_log_odds, apply_log_odds_curve, apply_steps
+from trueodds.kernels.maps import (
+    apply_log_odds,
+    apply_log_odds_curve,
+    apply_piecewise_linear,
+    apply_steps,
+)
 from trueodds.maps._base import BinaryMap
 from trueodds.maps._formulas import SATURATED, probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import log_odds, sigmoid
@@ -383,7 +388,7 @@ class PiecewiseLinearMap(BinaryMap):
 
     def _apply(self, scores: Floats) -> Floats:
         out = np.empty(len(scores))
-        apply_linear(self.x, self.y, scores, out)
+        apply_piecewise_linear(self.x, self.y, scores, out)
         return out
 
     def _formula(self, score: Expression) -> Expression:

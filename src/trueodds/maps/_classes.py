@@ -26,7 +26,7 @@ from trueodds.export.expressions import (
 )
 from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.inputs import Floats, as_tuple
-from trueodds.kernels.maps import apply_softmax, deep_enough, far_enough
+from trueodds.kernels.maps import apply_softmax, safe_logit_floor, safe_logit_limit
 from trueodds.maps._base import BinaryMap, CalibrationMap
 from trueodds.maps._binary import LogOddsMap
 from trueodds.maps._formulas import (
@@ -175,7 +175,8 @@ class SoftmaxMap(CalibrationMap):
         if self.weights.ndim == 2 and len(scores) > FEW_ROWS:
             with np.errstate(all="ignore"):
                 logits = class_logits(scores, self.scale, self.floor)
-                np.clip(logits, -deep_enough(self.weights), far_enough(self.weights), out=logits)
+                lowest, limit = safe_logit_floor(self.weights), safe_logit_limit(self.weights)
+                np.clip(logits, lowest, limit, out=logits)
                 return softmax(logits @ self.weights.T + self.bias)
         out = np.empty_like(scores)
         weights = self.weights if self.weights.ndim == 2 else self.weights[None]
@@ -185,9 +186,10 @@ class SoftmaxMap(CalibrationMap):
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         logits = class_logits_expression(scores, self.scale, self.floor)
-        far = far_enough(np.atleast_2d(self.weights).astype(np.float64))  # of names, in torch
-        if far < INFINITE or self.scale != "probability":
-            logits = tuple(clip(x, -far, far) for x in logits)
+        weights = np.atleast_2d(self.weights).astype(np.float64)  # of names, in torch
+        limit = safe_logit_limit(weights)
+        if limit < INFINITE or self.scale != "probability":
+            logits = tuple(clip(x, -limit, limit) for x in logits)
         if self.weights.ndim == 1:
             rows = [
                 w * x if w != 0 else Constant(0.0)

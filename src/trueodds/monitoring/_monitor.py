@@ -18,7 +18,7 @@ from trueodds.inputs import (
     check_level,
     check_number,
 )
-from trueodds.kernels.evidence_stream import watch_rows
+from trueodds.kernels.monitor import update_bets
 from trueodds.monitoring._diagnosis import advise, find_change, measure
 from trueodds.monitoring._findings import (
     ChangePoint,
@@ -196,7 +196,7 @@ class CalibrationMonitor:
             part = slice(done, end)
             alarmed = stream.alarm_row
             before = stream.rows
-            watch_rows(
+            update_bets(
                 rows.top[part],
                 rows.right[part],
                 *stream.arrays(),

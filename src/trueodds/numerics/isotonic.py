@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.inputs import Floats
-from trueodds.kernels.isotonic import pool_adjacent
+from trueodds.kernels.isotonic import pool_adjacent_violators
 
 __all__ = ["block_means", "isotonic_blocks", "isotonic_fit", "laplace_ends"]
 
@@ -23,7 +23,7 @@ def isotonic_fit(n_pos: Floats, weight: Floats) -> tuple[Floats, npt.NDArray[Any
     blocks : ndarray of shape (n_blocks + 1,)
         Where runs of one value begin; n ends the last.
     """
-    values, blocks = pool_adjacent(
+    values, blocks = pool_adjacent_violators(
         np.ascontiguousarray(n_pos, dtype=np.float64),
         np.ascontiguousarray(weight, dtype=np.float64),
     )

@@ -25,7 +25,7 @@ from trueodds.inputs import (
     positive_column,
     validate_scores,
 )
-from trueodds.kernels.online import find_places, place_of
+from trueodds.kernels.online import clipped_log_odds, clipped_log_odds_into
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
 from trueodds.monitoring._rows import as_rows, label_codes, row_weights
 from trueodds.monitoring._state import Fields, document_fields, parse_state, read_state, state_text
@@ -33,7 +33,7 @@ from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.online._curve import sample_curve
 from trueodds.online._pending import LARGEST_ID, LONGEST_ID, Pending, RowId
-from trueodds.online._settings import CODES, REACH
+from trueodds.online._settings import CODES, MAX_LOG_ODDS
 from trueodds.online._stream import Stream
 
 __all__ = ["FORMAT", "VERSION", "OnlineCalibrator"]
@@ -177,7 +177,7 @@ class OnlineCalibrator:
             Rows sum to 1.
         """
         if self._short and isinstance(scores, float) and self._is_open_for(scores):
-            z = place_of(scores, self.scale == "probability")
+            z = clipped_log_odds(scores, self.scale == "probability")
             p = self._streams[0].kernel.forecast_one(z, z)
             return np.array([[1.0 - p, p]])
         z, score = self._places(self._checked(scores))
@@ -207,7 +207,7 @@ class OnlineCalibrator:
             and sample_weight is None
             and self._is_open_for(scores)
         ):
-            z = place_of(scores, self.scale == "probability")
+            z = clipped_log_odds(scores, self.scale == "probability")
             self._streams[0].kernel.learn_one(z, z, float(y), 1.0)
             return self
         self.replay(scores, y, sample_weight)
@@ -375,7 +375,7 @@ class OnlineCalibrator:
         """Do not wait for a row of a generation any longer."""
         if generation == self._streams[0].generations:
             for stream in self._streams:
-                stream.kernel.give_up()
+                stream.kernel.drop_row()
 
     # What was learned ----------------------------------------------------------------------------
 
@@ -389,7 +389,11 @@ class OnlineCalibrator:
         """
         maps = []
         for c in range(len(self._streams) or 1):
-            low, high = (-REACH, REACH) if self.scale != "raw" else self._range or (-REACH, REACH)
+            low, high = (
+                (-MAX_LOG_ODDS, MAX_LOG_ODDS)
+                if self.scale != "raw"
+                else self._range or (-MAX_LOG_ODDS, MAX_LOG_ODDS)
+            )
             x, y = sample_curve(
                 lambda x, c=c: self._forecast_at(x, c),  # type: ignore[misc]
                 low,
@@ -602,12 +606,12 @@ class OnlineCalibrator:
 
     def _places_of(self, column: Floats, c: int) -> tuple[Floats, Floats]:
         score = np.empty(len(column))
-        find_places(column, self.scale == "probability", score)
+        clipped_log_odds_into(column, self.scale == "probability", score)
         if self.start is None:
             return score, score
         start = self.start.maps[c] if isinstance(self.start, OneVsRestMap) else self.start
         z = np.empty(len(column))
-        find_places(np.ascontiguousarray(start.apply(column)), True, z)
+        clipped_log_odds_into(np.ascontiguousarray(start.apply(column)), True, z)
         return z, z if self.scale == "raw" else score  # raw scores are no log-odds
 
     def _widen(self, table: Floats) -> None:

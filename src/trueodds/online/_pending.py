@@ -12,7 +12,7 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.exceptions import StateFormatError
 from trueodds.monitoring._state import MOST_ROWS, Fields
-from trueodds.online._settings import CODES, END, MOST_CODE, REACH
+from trueodds.online._settings import CODES, MAX_CODE, MAX_FORECAST_LOG_ODDS, MAX_LOG_ODDS
 
 __all__ = ["LARGEST_ID", "LONGEST_ID", "Pending", "RowId"]
 
@@ -131,10 +131,12 @@ class Pending:
         table = _decoded(fields.raw("rows"), len(ids), width)
         floats = np.ascontiguousarray(table[:, : 4 * n_floats]).view("<f4")
         codes = _unpacked(table[:, 4 * n_floats :], PADDED * n_classes)
-        limits = np.repeat([REACH, END, REACH][: n_floats // n_classes], n_classes)
+        limits = np.repeat(
+            [MAX_LOG_ODDS, MAX_FORECAST_LOG_ODDS, MAX_LOG_ODDS][: n_floats // n_classes], n_classes
+        )
         if not bool((np.abs(floats) <= np.float32(limits)).all()):
             raise StateFormatError("pending.rows must hold log-odds within their limits.")
-        if np.abs(codes).max(initial=0) > MOST_CODE:
+        if np.abs(codes).max(initial=0) > MAX_CODE:
             raise StateFormatError("pending.rows holds a code beyond its limits.")
         buffer = cls(size, n_classes)
         for i, row_id in enumerate(ids):

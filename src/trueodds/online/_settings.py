@@ -18,28 +18,28 @@ __all__ = [
     "CLOCK",
     "CODES",
     "CURVES",
-    "END",
     "LINES",
-    "MANY",
+    "MAX_CODE",
+    "MAX_FORECAST_LOG_ODDS",
+    "MAX_LOG_ODDS",
+    "MIN_PROBABILITY",
     "MIXTURE_MASS",
-    "MOST_CODE",
     "OPEN_CLOCK",
     "PATIENCE",
     "PLACES",
-    "REACH",
-    "SHARES",
+    "SHRINK_AFTER",
     "STAKES",
-    "TINY",
+    "SWITCH_RATES",
     "expert_names",
     "new_arrays",
     "prior_mass",
     "settings",
 ]
 
-TINY = 1e-6
+MIN_PROBABILITY = 1e-6
 """Scores and experts' forecasts lie in [TINY, 1 − TINY]."""
-REACH = float(np.log((1 - TINY) / TINY))
-END = 30.0
+MAX_LOG_ODDS = float(np.log((1 - MIN_PROBABILITY) / MIN_PROBABILITY))
+MAX_FORECAST_LOG_ODDS = 30.0
 """Log-odds beyond which no forecast lies."""
 
 _HALF = [0.5, 1, 1.5, 2, 2.5, 3, 3.75, 4.5, 5.5, 7, 9, 12]
@@ -67,7 +67,7 @@ it, their wide priors would multiply small probabilities before the first label 
 """
 CURVES = [(2.0, 1.0), (10.0, 0.9995), (30.0, 0.998)]
 """Stiffness and memory."""
-SHARES = np.array([0.0, 1e-3, 2e-2])
+SWITCH_RATES = np.array([0.0, 1e-3, 2e-2])
 """Rates at which the three mixtures switch between experts."""
 
 BET_MASS, TRACKER_MASS = 0.1, 0.15
@@ -79,12 +79,12 @@ OPEN_CLOCK = ("asked", "answered", "loss", "mixture_gain")
 """The same of ``open_clock``, of the generation that is not closed yet."""
 PATIENCE = 300.0
 """After t generations, 1/(t + PATIENCE) of all stakes is dealt anew."""
-MANY = 1e8
+SHRINK_AFTER = 1e8
 """After t generations, if t is more than this, the smallest bets are 1/√t."""
 
 CODES = len(LINES) + len(CURVES)
 """What a pending row remembers: the forecasts of lines and curves."""
-MOST_CODE = 2047
+MAX_CODE = 2047
 
 
 def prior_mass(with_start: bool) -> Floats:
@@ -119,7 +119,7 @@ def settings(with_start: bool) -> dict[str, Any]:
         "places": PLACES,
         "bets": BETS,
         "ridges": RIDGES,
-        "shares": SHARES,
+        "switch_rates": SWITCH_RATES,
         "prior": prior_mass(with_start),
         "line_memory": np.array([memory for _, memory in LINES]),
         "line_prior": np.array([(LEVEL, 0.0, slope) for slope, _ in LINES]),
@@ -163,8 +163,8 @@ def new_arrays(with_start: bool) -> dict[str, Floats]:
         "line_shift": np.zeros((len(LINES), 2)),
         "curve_precision": curves,
         "curve_shift": np.zeros((n_curves, len(KNOTS))),
-        "weights": np.tile(fixed["prior"], (len(SHARES), 1)),
-        "mixtures": np.full(len(SHARES), 1 / len(SHARES)),
+        "weights": np.tile(fixed["prior"], (len(SWITCH_RATES), 1)),
+        "mixtures": np.full(len(SWITCH_RATES), 1 / len(SWITCH_RATES)),
         "stakes": np.full((n_places + 1, len(BETS)), fixed["bet_stake"]),
         "trackers": np.full(len(RIDGES), fixed["tracker_stake"]),
         "track": np.zeros((2, n_places)),
@@ -173,7 +173,7 @@ def new_arrays(with_start: bool) -> dict[str, Floats]:
         "mass": np.zeros(n_places + 1),
         "open_clock": np.zeros(len(OPEN_CLOCK)),
         "open_experts": np.zeros(len(fixed["prior"])),
-        "open_mixtures": np.zeros(len(SHARES)),
+        "open_mixtures": np.zeros(len(SWITCH_RATES)),
         "open_trackers": np.zeros(len(RIDGES)),
         "open_stakes": np.zeros((n_places + 1, len(BETS))),
         "open_residual": np.zeros(n_places + 1),

@@ -19,13 +19,13 @@ from trueodds.online._settings import (
     BET_MASS,
     BETS,
     CLOCK,
-    MANY,
     MIXTURE_MASS,
     OPEN_CLOCK,
     PATIENCE,
     PLACES,
-    SHARES,
+    SHRINK_AFTER,
     STAKES,
+    SWITCH_RATES,
     expert_names,
     new_arrays,
     settings,
@@ -135,7 +135,7 @@ class Stream:
     def bound(self) -> float:
         """What :meth:`regret` cannot exceed; infinite if a weight was above 1."""
         prior = float(settings(self.with_start)["prior"][self.best_expert()])
-        static = -math.log(MIXTURE_MASS) + math.log(len(SHARES)) - math.log(prior)
+        static = -math.log(MIXTURE_MASS) + math.log(len(SWITCH_RATES)) - math.log(prior)
         return self._if_proven(static + self._lost_to_shares())
 
     def _lost_to_shares(self) -> float:
@@ -155,8 +155,8 @@ class Stream:
         generations = self.clock("generations")
         for b in range(len(PLACES) + 1):
             bounds = budget / sizes + kappa * sizes * a["squares"][b]
-            if generations > MANY:  # the smallest bets have shrunk
-                spent = kappa[0] * (1.0 + math.log(generations / MANY))
+            if generations > SHRINK_AFTER:  # the smallest bets have shrunk
+                spent = kappa[0] * (1.0 + math.log(generations / SHRINK_AFTER))
                 bounds[0] = 2.0 * math.sqrt(generations) * (budget + spent)
             bound = float(bounds.min())
             place = 1 / (1 + math.exp(-PLACES[b])) if b < len(PLACES) else None

@@ -102,8 +102,8 @@ class _Grower:
         )
         rng = np.random.default_rng(options.seed)
         folds = np.tile(np.arange(options.n_folds), (len(data.y) // options.n_folds + 1, 1))
-        self.kernel = TreeGrower(**vars(data), decks=rng.permuted(folds, axis=1), rules=rules)
-        self.test_weight, self.fold_sequence = self.kernel.deal_folds()
+        self.kernel = TreeGrower(**vars(data), fold_orders=rng.permuted(folds, axis=1), rules=rules)
+        self.test_weight, self.fold_sequence = self.kernel.assign_folds()
         if options.n_iterations is None and not options.node_search:
             self.kernel.choose_iterations()
 
@@ -125,7 +125,7 @@ class _Grower:
             parent=parent,
             attribute=np.where(is_leaf, -1, nodes.attribute)[kept],
             cut=np.where(is_leaf, 0.0, nodes.cut)[kept],
-            weight=nodes.mass[kept],
+            weight=nodes.weight[kept],
             coef=nodes.coef[kept],
             n_iterations=self.kernel.n_iterations,
             test_weight=self.test_weight,

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from trueodds.inputs import Floats
-from trueodds.kernels.laplace import LogisticModels, find_deviations
+from trueodds.kernels.laplace import LogisticModels, standard_deviations
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of, within_reach
 from trueodds.numerics.smooth_curve.models import (
@@ -246,7 +246,7 @@ class _Batch:
         mean = self._offsets(knots)[chosen] + self._fits.theta[chosen] @ features.T
         deviation = np.empty_like(mean)
         factor = self._fits.factor
-        find_deviations(factor, chosen, np.ascontiguousarray(features.T), deviation)
+        standard_deviations(factor, chosen, np.ascontiguousarray(features.T), deviation)
         return [
             CurveMember(float(weight[j]), mean[k], deviation[k], features, factor[j])
             for k, j in enumerate(chosen.tolist())

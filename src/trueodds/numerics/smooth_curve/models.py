@@ -232,16 +232,16 @@ def fit_steps(cells: LogOddsCells) -> Steps:
     """Sum over all binnings, and draw some."""
     n = len(cells)
     rate = float((cells.n_pos.sum() + 0.5) / (cells.total + 1))
-    last_begins = np.empty(n * (n + 1) // 2)
+    last_bin_start = np.empty(n * (n + 1) // 2)
     evidence = sum_over_binnings(
         np.append(0.0, np.cumsum(cells.n_pos)),
         np.append(0.0, np.cumsum(cells.n_neg)),
         rate,
         1 - rate,
         min(EXPECTED_BOUNDARIES / n, 0.5),
-        last_begins,
+        last_bin_start,
     )
     begins = np.empty((N_DRAWN, n), dtype=np.uint8)
-    draw_binnings(last_begins, np.random.default_rng(0).random(N_DRAWN * n), begins)
+    draw_binnings(last_bin_start, np.random.default_rng(0).random(N_DRAWN * n), begins)
     binnings = [np.append(np.flatnonzero(row), n) for row in begins]
     return Steps(cells, np.array([evidence]), binnings, (1 - rate, rate))

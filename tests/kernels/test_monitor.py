@@ -5,7 +5,7 @@ import pytest
 
 from support.naive_monitor import evidence, stream
 from trueodds import CalibrationMonitor
-from trueodds.kernels.evidence_stream import watch_rows
+from trueodds.kernels.monitor import update_bets
 from trueodds.monitoring._stream import EDGES, SLOPES, TILTS, Stream
 
 
@@ -20,7 +20,7 @@ def test_groups_and_classes_have_their_own_sums():
     stream_of = Stream.new(3, 2)
     stream_of.history.open(0, None)
     table = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
-    watch_rows(
+    update_bets(
         np.array([0.5, 0.6]),
         np.array([1, 0]),
         *stream_of.arrays(),
