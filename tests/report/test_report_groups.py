@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 from report_samples import over_confident
+from sklearn.metrics import log_loss
 
 from support.services import library
+from trueodds import compare_calibrators
 from trueodds.metrics._groups import read_groups
 from trueodds.report import build_report
 from trueodds.report._rows import read_report_rows
@@ -149,7 +151,19 @@ def test_pooled_effects_of_the_groups_are_counted_next_to_one_map():
     table = report.to_json()["groups"]
     assert table["significant_before"] == table["significant_after"] == 2
     assert table["significant_pooled"] == 0
-    assert "effects of these groups (method group), no miscalibration is found" in report.to_html()
+    page = report.to_html()
+    assert "effects of these groups (method group), no miscalibration is found" in page
+    assert page.count('data-label="Gap after pooling"') == len(table["worst"])
+    # The same rows, folds and seed by hand.
+    found = compare_calibrators(p, y, calibrators=["group"], features=group[:, None])
+    q = found.out_of_fold["group"]
+    for entry in table["worst"]:
+        own = group == entry["value"]
+        assert entry["pooled"]["gap"] == pytest.approx(q[own].mean() - y[own].mean(), abs=1e-8)
+    losses = {"identity": log_loss(y, p), "group": log_loss(y, q)}
+    gain = 1 - losses["group"] / losses["identity"]
+    assert table["pooled_gain"]["gain"] == pytest.approx(gain, rel=1e-5)
+    assert "pooled effects of region (method group) reduce log-loss by" in report.verdict
     days = np.array(["2024-01-01", "2024-02-01"], dtype="datetime64[D]")[(group == "north") * 1]
     other = build_report(p, y, groups={"day": days}, calibrators=["identity", "logistic"])
     assert other.to_json()["groups"]["significant_before"] > 0

@@ -147,7 +147,16 @@ SCHEMA = {
         "significant_before": int,
         "significant_after": int,
         "significant_pooled": (int, type(None)),
-        "worst": [{"column": str, "value": str, "before": SIDE, "after": (dict, type(None))}],
+        "pooled_gain": (dict, type(None)),
+        "worst": [
+            {
+                "column": str,
+                "value": str,
+                "before": SIDE,
+                "after": (dict, type(None)),
+                "pooled": (dict, type(None)),
+            }
+        ],
     },
     "guarantee": (dict, type(None)),
     "provenance": {"given": {...: str}, "made_by": {...: str}, "created": str},
@@ -200,7 +209,7 @@ def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_rep
     ends = interval_percent_text(row["gain_low"], row["gain_high"])
     expected = f"{share_percent_text(row['gain'])} (90% CI {ends})"
     assert "Recommendation: calibrate; " in binary_report.verdict
-    assert f" reduces log-loss by {expected}." in binary_report.verdict
+    assert f" reduces log-loss by {expected}; pooled effects of region" in binary_report.verdict
     assert "region = west, the model predicts" in binary_report.verdict
 
 

@@ -73,12 +73,47 @@ def test_what_is_right_is_left_alone_whatever_the_comparison_chose(best):
     assert found["recommendation"] == "leave the scores unchanged"
 
 
+def pooled(gain=0.066, low=0.054, high=0.078, before=3, left=0):
+    row = {"gain": gain, "gain_low": low, "gain_high": high, "gain_of": "log_loss"}
+    return {
+        "columns": ["region", "age"],
+        "significant_after": before,
+        "significant_pooled": left,
+        "pooled_gain": row,
+    }
+
+
 def test_a_group_that_is_the_only_finding_is_what_is_advised_on():
     found = said("beta", row("beta", 0.1, 0.05, 0.2), off=False, group="Region = Ost")
     assert found["status"] == "groups"
-    assert found["recommendation"].startswith(
-        "calibrate Region = Ost separately; one map for all rows"
+    assert found["recommendation"] == (
+        "calibrate with the groups as features (method group); one map for all rows cannot "
+        "correct Region = Ost"
     )
+    found = said("beta", row("beta", 0.0), off=False, group="Region = Ost", groups=pooled())
+    assert found["status"] == "groups"
+    assert found["recommendation"] == (
+        "calibrate; pooled effects of region and age (method group) reduce log-loss by 6.6% "
+        "(90% CI 5.4–7.8%), which one map for all rows cannot do"
+    )
+
+
+def test_pooled_effects_are_named_next_to_one_map_and_instead_of_one_that_does_not_help():
+    found = said("beta", row("beta", 0.1, 0.05, 0.2), groups=pooled())
+    assert found["status"] == "calibrate"
+    assert found["recommendation"].startswith("calibrate; beta calibration reduces")
+    assert "; pooled effects of region and age (method group) reduce" in found["recommendation"]
+    found = said("beta", row("beta", 0.1, -0.05, 0.2), groups=pooled())
+    assert (found["status"], found["method"]) == ("groups", "identity")
+    assert found["recommendation"].startswith("calibrate; pooled effects")
+
+
+@pytest.mark.parametrize(
+    "table", [pooled(low=-0.01), pooled(left=3), pooled(gain=None), pooled(gain=0.0001, low=0.0)]
+)
+def test_pooled_effects_that_may_not_help_are_not_advised(table):
+    found = said("beta", row("beta", 0.1, 0.05, 0.2), groups=table)
+    assert "pooled" not in found["recommendation"]
 
 
 def test_what_is_off_and_not_helped_is_left_alone_with_the_reason():

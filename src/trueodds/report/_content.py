@@ -39,6 +39,7 @@ from trueodds.report._page import render
 from trueodds.report._plain import number, show_method
 from trueodds.report._rows import ReportRows, read_report_rows, sample_rows
 from trueodds.report._sections import (
+    add_pooled,
     decision_costs,
     group_table,
     guarantee_section,
@@ -248,7 +249,7 @@ def build_report(
         for row in table:
             row["recommended"] = row["method"] == recommended
         by_group = group_table(columns, rows, sample, out_of_fold[shown], level=level)
-        by_group["significant_pooled"] = None
+        pooled = None
         if by_group["significant_before"]:
             pooled = compare_calibrators(
                 sample.score,
@@ -261,11 +262,12 @@ def build_report(
                 cv=cv,
                 random_state=seed,
                 n_jobs=n_jobs,
+                level=level,
             )
-            if "group" in pooled.methods:  # groups may be of a type that is no feature
-                after = _columns(pooled.out_of_fold["group"])
-                found = group_table(columns, rows, sample, after, level=level)
-                by_group["significant_pooled"] = found["significant_after"]
+        if pooled is not None and "group" in pooled.methods:  # a date is no feature
+            after = _columns(pooled.out_of_fold["group"])
+            found = group_table(columns, rows, sample, after, level=level)
+            add_pooled(by_group, found, method_rows(pooled)[-1])
         diagnosis = diagnose(rows, by_group, seed, level)
         content = {
             "format": FORMAT,
@@ -280,6 +282,7 @@ def build_report(
                 level=level,
                 default=shown in (default_method(2), default_method(3)),
                 formula=_formula(comparison),
+                groups=by_group,
             ),
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),

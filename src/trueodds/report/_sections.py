@@ -31,6 +31,7 @@ from trueodds.report._rows import ReportRows, sample_rows
 from trueodds.table import ScoreTable
 
 __all__ = [
+    "add_pooled",
     "decision_costs",
     "group_table",
     "guarantee_section",
@@ -249,6 +250,7 @@ def group_table(
             "value": test.value,
             "before": _side(test),
             "after": None if then is None else _side(then),
+            "pooled": None,
         }
         for test, then in pairs
     ]
@@ -260,8 +262,20 @@ def group_table(
         "correction": "Holm",
         "significant_before": sum(test.flagged for test, _ in pairs),
         "significant_after": sum(then is not None and then.flagged for _, then in pairs),
+        "significant_pooled": None,
+        "pooled_gain": None,
         "worst": entries[:MAX_LISTED],
     }
+
+
+def add_pooled(table: dict[str, Any], pooled: dict[str, Any], method: dict[str, Any]) -> None:
+    """Add what pooled effects of the groups reach: their table, and their row of the methods."""
+    table["significant_pooled"] = pooled["significant_after"]
+    table["pooled_gain"] = {
+        key: method[key] for key in ("gain", "gain_low", "gain_high", "gain_of")
+    }
+    for entry, other in zip(table["worst"], pooled["worst"], strict=True):
+        entry["pooled"] = other["after"]
 
 
 def _side(test: GroupTest) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.shown import shortened
 from trueodds.basics.wording import interval_percent_text, share_percent_text
 from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_counts
 from trueodds.metrics._exact_test import miscalibrated_regions
@@ -78,6 +79,7 @@ def verdict(
     level: float,
     default: bool = False,
     formula: str | None = None,
+    groups: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the finding and the recommendation as sentences.
 
@@ -95,6 +97,8 @@ def verdict(
         Whether ``recommended`` is the default calibrator.
     formula : str, default=None
         A parametric method that does as well.
+    groups : dict, default=None
+        The table of groups, with what pooled effects of the groups gain.
     """
     finding = diagnosis["finding"]
     chosen = next(row for row in rows if row["method"] == recommended)
@@ -102,6 +106,11 @@ def verdict(
     status, words = _recommend(diagnosis, chosen, name, level, alone=chosen is rows[0])
     if status == "calibrate" and formula is not None:
         words += f"; {phrase_method(formula)} is a formula that does as well here"
+    pooled = _pooled(groups, level)
+    if pooled is not None and status == "calibrate":
+        words += f"; {pooled}"
+    elif pooled is not None:
+        status, words = "groups", f"calibrate; {pooled}, which one map for all rows cannot do"
     return {
         "sentence": f"{finding} Recommendation: {words}.",
         "finding": finding,
@@ -124,8 +133,8 @@ def _recommend(
             return "fine", "leave the scores unchanged"
         return (
             "groups",
-            f"calibrate {diagnosis['worst_group']} separately; one map for all rows cannot correct "
-            "a single group",
+            "calibrate with the groups as features (method group); one map for all rows cannot "
+            f"correct {diagnosis['worst_group']}",
         )
     if alone or chosen["gain"] is None:
         return "unclear", "leave the scores unchanged; no method could be compared"
@@ -138,6 +147,20 @@ def _recommend(
     if chosen["gain_of"] == "brier_score":
         gain += "; log-loss is infinite because an event with predicted probability 0 occurred"
     return "calibrate", f"calibrate; {gain}"
+
+
+def _pooled(groups: dict[str, Any] | None, level: float) -> str | None:
+    """What pooled effects of the groups gain, if they correct groups that one map leaves off."""
+    gain = None if groups is None else groups["pooled_gain"]
+    if groups is None or gain is None or gain["gain"] is None or gain["gain"] < WORTH_A_WORD:
+        return None
+    is_chance = gain["gain_low"] is None or gain["gain_low"] <= 0
+    if is_chance or groups["significant_pooled"] >= groups["significant_after"]:
+        return None
+    columns = shortened(groups["columns"], " and ")
+    return (
+        f"pooled effects of {columns} (method group) reduce {_loss(gain)} by {_gain(gain, level)}"
+    )
 
 
 def _loss(row: dict[str, Any]) -> str:
