@@ -3,12 +3,14 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from support.naive_monitor import stream
-from trueodds.maps import IdentityMap, LogOddsMap
+from trueodds import GroupCalibrator
+from trueodds.maps import CalibrationMap, IdentityMap, LogOddsMap
 
 COLUMNS = ("--score", "p", "--label", "y")
 BY_DAY = ("monitor", "map.json", "a.parquet", *COLUMNS, "-t", "day", "--state", "s.json", "--json")
@@ -153,8 +155,48 @@ def test_page_metrics_and_new_map_are_written(folder, run):
     assert new["classes"] == ["no", "yes"]
     assert result.json["refit"]["rows"] > 1000
     assert new["metadata"]["parent"] == shift.fingerprint
-    assert new["metadata"]["chosen"] == "bayesian_smooth"
+    assert new["metadata"]["method"] == "group"
+    assert new["parameters"]["names"] == ["g"]
     assert (folder / "s.json").stat().st_size < 100_000
+
+
+def in_regions(first, n, seed, gap):
+    """Days whose scores are too low in one region and too high in another after a change."""
+    p, _, day = days(first, n, seed=seed)
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["north", "O'Hara", "west", None], len(p))
+    shift = np.select([region == "north", region == "O'Hara"], [gap, -gap], 0.0)
+    y = rng.random(len(p)) < 1 / (1 + (1 - p) / p * np.exp(-shift))
+    return p, y.astype(int), day, region
+
+
+def test_a_new_map_after_an_alarm_pools_the_groups_and_can_be_monitored(folder, run):
+    p, y, day, region = in_regions(1, 8, 0, 1.2)
+    write("a.parquet", p, y, day, region=region)
+    words = (*BY_DAY, "-g", "region", "--refit", "new.json")
+    first = run(*words)
+    assert first.code == 4
+    since = first.json["refit"]["since"]
+    new = CalibrationMap.load(folder / "new.json")
+    own = np.array(day) >= since
+    by_hand = GroupCalibrator().fit(p[own], y[own], features=pd.DataFrame({"region": region[own]}))
+    expected = by_hand.map_(p, pd.DataFrame({"region": region}))
+    np.testing.assert_allclose(new(p, pd.DataFrame({"region": region})), expected, rtol=1e-12)
+
+    p, y, day, region = in_regions(10, 8, 1, 1.2)
+    write("b.parquet", p, y, day, region=region)
+    again = [*words[:1], "new.json", "b.parquet", *words[3:7]]
+    quiet = run(*again, "-g", "region", "--state", "t.json", "--json")
+    assert quiet.code == 0
+    assert quiet.json["rows"] == len(p)
+    forecasts = by_hand.map_(p, pd.DataFrame({"region": region}))
+    assert sum(line["expected"] for line in quiet.json["periods"]) == pytest.approx(forecasts.sum())
+    loud = run("monitor", "map.json", "b.parquet", *words[3:7], "-g", "region", "--state", "u.json")
+    assert loud.code == 4
+    for more in ((), ("-g", "y")):
+        refused = run(*again, *more, "--state", "v.json")
+        assert refused.code != 0
+        assert "this map needs the features region" in refused.err
 
 
 def test_a_new_map_replaces_none_that_exists_unless_it_is_told_to(folder, run):

@@ -12,9 +12,18 @@ from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.cli.errors import UsageError
 from trueodds.exceptions import InputError
 
-__all__ = ["AUTO", "complete_method", "make_calibrator", "method_class", "method_names"]
+__all__ = [
+    "AUTO",
+    "WITH_FEATURES",
+    "complete_method",
+    "make_calibrator",
+    "method_class",
+    "method_names",
+]
 
 AUTO = "auto"
+WITH_FEATURES = "group"
+"""The method if features are given and none is named."""
 OTHER_NAMES = {"platt": "logistic", "sigmoid": "logistic", "binning": "histogram"}
 
 

@@ -11,7 +11,7 @@ import typer
 
 from trueodds.basics.log import logger
 from trueodds.cli import options as o
-from trueodds.cli.calibrators import AUTO, complete_method, make_calibrator
+from trueodds.cli.calibrators import AUTO, WITH_FEATURES, complete_method, make_calibrator
 from trueodds.cli.commands.show import losses_text
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import STANDARD_INPUT, as_unicode
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Feature", "fit"]
 
-WITH_FEATURES = "group"
-"""The method if features are given and none is named."""
 Method = Annotated[
     str,
     typer.Option(

@@ -63,7 +63,8 @@ Refit = Annotated[
     o.result_option(
         "--refit",
         metavar="MAP.JSON",
-        help="After an alarm, fit a new map to the rows since the change point; needs --time.",
+        help="After an alarm, fit a new map to the rows since the change point; needs --time. With "
+        "--group, effects of the groups are pooled.",
     ),
 ]
 

@@ -188,7 +188,7 @@ def _check_times(source: DataSource, name: str, key: str, problem: str) -> None:
 
 def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> str | None:
     """A sentence if high forecasts go with the map's negative class; None if that is not clear."""
-    if rows.n_scores != 1:
+    if rows.n_scores != 1 or fitted.features:
         return None
     labeled = rows.relation.filter("label IS NOT NULL").project("score_0 AS score, label")
     count = labeled.aggregate("count(*) FILTER (label = 0), count(*) FILTER (label = 1)")

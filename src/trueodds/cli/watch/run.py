@@ -20,7 +20,7 @@ import numpy as np
 
 from trueodds.basics.files import exclusive
 from trueodds.basics.shown import shown
-from trueodds.cli.calibrators import AUTO, make_calibrator
+from trueodds.cli.calibrators import AUTO, WITH_FEATURES, make_calibrator
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import (
     as_unicode,
@@ -284,11 +284,27 @@ class WatchRun:
     """What suggests a mistake in the command rather than a change of the data."""
 
     def __post_init__(self) -> None:
-        if self.fitted.features:
-            raise InputError("tree maps need features and cannot be monitored yet.")
+        self._check_features()
         self.classes: tuple[Any, ...] = self.fitted.classes or ()
         self.columns = self.data.columns(self.fitted)
         self.folder = Path(self.state).absolute().parent
+
+    def _check_features(self) -> None:
+        """Refuse a map with features other than the column of groups."""
+        names, group = self.fitted.features, getattr(self.data, "group", None)
+        if not names or (names == (group,) and _has_texts(self.fitted)):
+            return
+        listed = ", ".join(map(str, names))
+        raise InputError(
+            f"this map needs the features {listed}. 'trueodds monitor' supports maps of scores and "
+            "maps with one feature, a text column that is passed as --group."
+        )
+
+    def _features(self, groups: Any) -> Any:
+        """The column of groups as the features of a map."""
+        import pyarrow as pa
+
+        return pa.table({str(self.data.kept_apart): pa.array(groups, pa.string())})
 
     def _event(self, kind: str, **more: Any) -> None:
         self.events.append(self.watch.add_event(kind, self.at, **more))
@@ -590,7 +606,8 @@ class WatchRun:
 
     def _update(self, names: Any, piece: Piece) -> Any:
         watch = self.watch
-        forecasts = np.asarray(self.fitted(piece.scores))
+        features = self._features(piece.groups) if self.fitted.features else None
+        forecasts = np.asarray(self.fitted(piece.scores, features))
         if forecasts.ndim == 2 and forecasts.shape[1] == 2:
             forecasts = forecasts[:, 1]
         y: Any = piece.codes if watch.monitor.classes is None else names[piece.codes]
@@ -627,6 +644,8 @@ class WatchRun:
     def refit(self, paths: Sequence[Path], output: str) -> dict[str, Any] | None:
         """Fit the default method to the rows since the change, of all files that were named.
 
+        With a column of groups, its effects are pooled.
+
         Returns
         -------
         dict or None
@@ -648,11 +667,14 @@ class WatchRun:
         with self._open(self.data.files[0], batch) as source:
             with working("reading rows since the change", source.connection):
                 rows = self._select(source, batch)
-                scores, codes, mass = _newest(rows, str(change.time), str(self.watch.kind))
-            calibrator = make_calibrator(AUTO, self.fitted.scale, ())
+                newest = _newest(rows, str(change.time), str(self.watch.kind))
+            scores, codes, mass, groups = newest
+            method = AUTO if groups is None else WITH_FEATURES
+            calibrator = make_calibrator(method, self.fitted.scale, ())
             calibrator.set_params(classes=list(self.classes))
             y = np.array(self.classes)[codes]
-            fitted = calibrator.fit(scores, y, mass), scores, y, mass
+            features = {} if groups is None else {"features": self._features(groups)}
+            fitted = calibrator.fit(scores, y, mass, **features), scores, y, mass
             metadata = fit_metadata(*fitted, parent=self.fitted)
         content = calibrator.map_.with_metadata(metadata).to_dict()
         write_text(json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1), output)
@@ -680,8 +702,16 @@ def moment_text(number: float, kind: str | None) -> str:
     return (datetime(1970, 1, 1) + timedelta(microseconds=number)).isoformat(" ")
 
 
-def _newest(rows: WatchedRows, since: str, kind: str) -> tuple[Any, Any, Any]:
-    """Scores, codes and weights of the newest labeled rows since a time, a million at most."""
+def _has_texts(fitted: Any) -> bool:
+    """Whether all features of a map are texts."""
+    return all(
+        known is not None and all(isinstance(value, str) for value in known)
+        for known in fitted.categories
+    )
+
+
+def _newest(rows: WatchedRows, since: str, kind: str) -> tuple[Any, Any, Any, Any]:
+    """Scores, codes, weights and groups of the newest labeled rows since a time, a million."""
     first: Any = moment_number(since, kind)
     kept: deque[Piece] = deque()
     count = 0
@@ -694,8 +724,10 @@ def _newest(rows: WatchedRows, since: str, kind: str) -> tuple[Any, Any, Any]:
             count -= len(kept.popleft().codes)
     newest = slice(-MOST_REFITTED, None)
     weights = [piece.weight for piece in kept if piece.weight is not None]
+    groups = [piece.groups for piece in kept if piece.groups is not None]
     return (
         np.concatenate([piece.scores for piece in kept])[newest],
         np.concatenate([piece.codes for piece in kept])[newest],
         np.concatenate(weights)[newest] if weights else None,
+        np.concatenate(groups)[newest] if groups else None,
     )
