@@ -18,6 +18,7 @@ from trueodds.inputs._arrays import (
     number_text,
     where,
 )
+from trueodds.inputs._indicators import indicator_matrix, is_indicator, label_probabilities
 from trueodds.inputs._labels import (
     LONGEST_LABEL,
     MOST_LABEL,
@@ -113,11 +114,14 @@ __all__ = [
     "direction_hint",
     "encode_groups",
     "encode_labels",
+    "indicator_matrix",
     "is_choice",
+    "is_indicator",
     "is_label",
     "is_missing",
     "known_codes",
     "label_column",
+    "label_probabilities",
     "number_text",
     "order_two_labels",
     "positive_column",

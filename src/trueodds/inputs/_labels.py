@@ -212,7 +212,9 @@ def label_column(y: Any) -> npt.NDArray[Any]:
             "labels are needed: fit requires y to be passed, but the target y is None."
         )
     if array.ndim != 1:
-        raise InputError(f"y must be 1-D; got shape {array.shape}.")
+        several = array.ndim == 2 and array.shape[1] > 1
+        hint = " For several labels use CalibratedClassifier, per_label or evaluate_labels."
+        raise InputError(f"y must be 1-D; got shape {array.shape}.{hint if several else ''}")
     _check_kind(array)
     return array
 

@@ -41,6 +41,7 @@ from trueodds.metrics._intervals import (
     compare_metric,
     confidence_interval,
 )
+from trueodds.metrics._labels import evaluate_labels, per_label
 from trueodds.metrics._losses import (
     accuracy,
     brier_score,
@@ -113,6 +114,7 @@ __all__ = [
     "evaluate_classes",
     "evaluate_counts",
     "evaluate_groups",
+    "evaluate_labels",
     "expected_calibration_error",
     "group_test",
     "integrated_calibration_index",
@@ -120,6 +122,7 @@ __all__ = [
     "maximum_calibration_error",
     "multicalibration_error",
     "observed_expected_ratio",
+    "per_label",
     "reliability_curve",
     "roc_auc_score",
     "root_mean_squared_error",

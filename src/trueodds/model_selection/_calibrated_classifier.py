@@ -35,6 +35,8 @@ from trueodds.inputs import (
     check_length,
     dense_labels,
     encode_labels,
+    indicator_matrix,
+    is_indicator,
     label_column,
     validate_weights,
 )
@@ -43,6 +45,12 @@ from trueodds.model_selection._foreign_calibrators import (
     fit_calibrator,
     needs_features,
     predict_calibrated,
+)
+from trueodds.model_selection._multilabel import (
+    LabelsTask,
+    check_members,
+    check_supports_labels,
+    mean_of_members,
 )
 from trueodds.model_selection._training import EvalSet, Training, clone_model, share_parameters
 
@@ -91,9 +99,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     calibrated_classifiers_ : list of CalibratedMember
         Each has the fitted ``estimator`` and ``calibrator``, and a method ``predict_proba``.
     classes_ : ndarray of shape (n_classes,)
+        With several labels a list with ``[0, 1]`` for each.
+    multilabel_ : bool
+        Whether y had several labels.
 
     Notes
     -----
+    **Several labels.** If y is an indicator matrix, the model must support it (such as
+    ``MultiOutputClassifier``, ``OneVsRestClassifier``, ``ClassifierChain``, forests or
+    networks). It is trained once in each fold, and each label is calibrated separately. Folds
+    spread the combinations of labels evenly. ``predict_proba`` returns a matrix with a column for
+    each label, whichever form the model's own has.
+
     Sample weights go to the calibrator, and to the model if its ``fit`` takes them, unless it was
     told ``set_fit_request(sample_weight=False)``. X is passed on untouched, whatever it is. A class
     that a fold's model has not seen gets probability 0 from that fold; a fold in which only one
@@ -155,7 +172,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         ----------
         X : {array-like, frame, sparse matrix} of shape (n, n_features)
             Passed to the model untouched.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), or of shape (n, n_labels)
+            Several columns of 0 and 1 are labels that may occur together; each gets a map.
         sample_weight : array-like of shape (n,), default=None
         **fit_params : dict
             ``groups`` go to the splitter, everything else to the model's ``fit``, in each fold cut
@@ -169,6 +187,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self._check_estimator(frozen)
         check_flag(self.ensemble, "ensemble")
         check_jobs(self.n_jobs)
+        if is_indicator(y):
+            return self._fit_labels(X, y, sample_weight, fit_params, frozen=frozen)
         labels = dense_labels(y)
         label_column(labels)  # or InputError
         check_length(len(labels), "y", _num_samples(X), "X")
@@ -192,12 +212,56 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             training.check()
             fit = self._fit_ensemble if self.ensemble else self._fit_single
             members = fit(task, for_splitter)
+        return self._fitted(classes, members, multilabel=False)
+
+    def _fitted(self, classes: Any, members: list[Any], *, multilabel: bool) -> Self:
+        """Keep the result of a fit."""
         self.classes_, self.calibrated_classifiers_ = classes, members
+        self.multilabel_ = multilabel
         first = self.calibrated_classifiers_[0].estimator
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
         return self
+
+    def _fit_labels(
+        self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any], *, frozen: bool
+    ) -> Self:
+        """Several labels: one model, and one calibrator for each label."""
+        matrix = indicator_matrix(y)
+        check_length(len(matrix), "y", _num_samples(X), "X")
+        check_supports_labels(self.estimator.estimator if frozen else self.estimator)
+        if self.eval_set is not None:
+            raise InputError("eval_set needs a single label; train the model on all rows instead.")
+        X, matrix = indexable(X, matrix)
+        weight = validate_weights(sample_weight, len(matrix))
+        for_model, for_splitter = share_parameters(self, weight, fit_params)
+        _, combinations = np.unique(matrix, axis=0, return_inverse=True)
+        codes = np.asarray(combinations).ravel()
+        training = Training(self.estimator, X, matrix, codes, weight, for_model, None)
+        calibrator = self._calibrator()
+
+        def response(model: Any) -> tuple[str, InputScale]:
+            return choose_response(model, calibrator, self.response_method)
+
+        task = LabelsTask(training, calibrator, response)
+        if frozen:
+            every = np.arange(len(matrix))
+            learned = np.ones(matrix.shape[1], dtype=bool)
+            members = [
+                task.member(self.estimator, task.scores(self.estimator, None), every, learned)
+            ]
+        else:
+            folds = task.folds(_checked_folds(self.cv), for_splitter)
+            run = Parallel(n_jobs=self.n_jobs)
+            if self.ensemble:
+                members = list(run(delayed(task.fit_fold)(*fold) for fold in folds))
+            else:
+                parts = run(delayed(task.score_fold)(*fold) for fold in folds)
+                members = [task.pooled_member(training.fit_all([]), parts)]
+        check_members(members)
+        classes = [np.array([0, 1]) for _ in range(matrix.shape[1])]
+        return self._fitted(classes, members, multilabel=True)
 
     def _check_estimator(self, frozen: bool) -> None:
         if not callable(getattr(self.estimator, "fit", None)) or isinstance(self.estimator, type):
@@ -284,10 +348,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Returns
         -------
-        ndarray of shape (n, n_classes)
+        ndarray of shape (n, n_classes), or (n, n_labels) with several labels
         """
         check_is_fitted(self)
         members = self.calibrated_classifiers_
+        if self.multilabel_:
+            return mean_of_members([member.predict_proba(X) for member in members])
         total = sum(member.predict_proba(X) for member in members)
         return np.asarray(total / len(members))
 
@@ -301,13 +367,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Returns
         -------
-        low, high : ndarray of shape (n,), or (n, n_classes) with several classes
+        low, high : ndarray of shape (n,), (n, n_classes) with several classes, or (n, n_labels)
             With two classes those of the positive one. Those of an ensemble are the means of its
             members' ends. Each member uses one fold alone, so they tend to be too wide.
         """
         check_is_fitted(self)
         members = self.calibrated_classifiers_
         ends = [member.predict_interval(X, level) for member in members]
+        if self.multilabel_:
+            return mean_of_members([e[0] for e in ends]), mean_of_members([e[1] for e in ends])
         low, high = (np.mean([end[k] for end in ends], axis=0) for k in (0, 1))
         return low, high
 
@@ -317,7 +385,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row; with several labels those above one half."""
+        if getattr(self, "multilabel_", False):
+            return np.asarray(self.predict_proba(X) > 0.5, dtype=np.intp)
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -340,6 +410,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def onnx_parser(self) -> Any:
         """Called by skl2onnx: which outputs the graph has."""
+        if self.multilabel_:
+            raise InputError(
+                "a calibrated model of several labels has no ONNX graph yet; export the model, and "
+                "the map of each label: calibrated_classifiers_[0].calibrators[k].map_."
+            )
         from trueodds.model_selection import _onnx
 
         return functools.partial(_onnx.parse, self)
@@ -374,6 +449,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags.target_tags.multi_output = inner.target_tags.multi_output
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_label = inner.classifier_tags.multi_label
         return tags
 
 

@@ -50,6 +50,7 @@ __all__ = ["STUDY"]
 N_FOLDS, N_INNER = 5, 3
 REPEATS = {"quick": 1, "standard": 10, "full": 10}
 SMOOTHING, CLIP = 1e-10, float(np.finfo(np.float64).eps)
+LATER = 1e9
 QUICK_SETS = 900
 """The quick profile takes sets with at most so many rows."""
 
@@ -175,8 +176,12 @@ def _losses(task: Task, found: extras.FoldScores) -> Row:
 
 
 def cost(task: Task) -> float:
-    """About proportional to the rows, with something for every fit."""
-    return 500.0 + SETS.get(str(task.options.get("set")), 0)
+    """About proportional to the rows, with something for every fit.
+
+    One worker runs the first repeat of every set before the second of any.
+    """
+    turn = int(task["repeat"]) if "repeat" in task.options else 0
+    return 500.0 + SETS.get(str(task.options.get("set")), 0) + LATER * turn
 
 
 STUDY = Study(

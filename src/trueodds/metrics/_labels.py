@@ -1,0 +1,125 @@
+"""Metrics of several labels: one number, or one evaluation, for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueodds.exceptions import InputError
+from trueodds.inputs import (
+    Floats,
+    as_tuple,
+    indicator_matrix,
+    label_probabilities,
+    validate_scores,
+)
+from trueodds.metrics._evaluation import Evaluation, evaluate_counts
+from trueodds.metrics._losses import log_loss
+from trueodds.table import ScoreTable
+
+__all__ = ["evaluate_labels", "per_label"]
+
+
+def per_label(
+    y_true: Any, y_prob: Any, metric: Callable[..., float] = log_loss, **options: Any
+) -> Floats:
+    """A metric of each label, for labels that may occur together.
+
+    Parameters
+    ----------
+    y_true : {array-like, frame, sparse matrix} of shape (n, n_labels)
+        Indicator matrix: 1 where a row has the label, 0 where not.
+    y_prob : array-like of shape (n, n_labels), or list of n_labels arrays of shape (n, 2)
+        Probability of each label. A list is what ``predict_proba`` of scikit-learn's
+        ``MultiOutputClassifier`` and of forests returns.
+    metric : callable, default=log_loss
+        A function of ``(y_true, y_prob, **options)`` for two classes, from
+        :mod:`trueodds.metrics` or elsewhere.
+    **options
+        Options of the metric, such as ``sample_weight`` or ``n_bins``.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        ``.mean()`` is the macro average.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import brier_score, per_label
+    >>> y = [[1, 0], [0, 1], [1, 1], [0, 0]]
+    >>> p = [[0.9, 0.2], [0.1, 0.6], [0.8, 0.7], [0.2, 0.1]]
+    >>> per_label(y, p, brier_score)
+    array([0.025, 0.075])
+    """
+    if not callable(metric):
+        raise InputError(f"metric must be a function such as log_loss; got {metric!r}.")
+    labels = indicator_matrix(y_true, "y_true")
+    probabilities = label_probabilities(y_prob, *labels.shape)
+    known = {} if metric.__module__.split(".")[0] != "trueodds" else {"classes": [0, 1]}
+    found = [
+        metric(y, np.ascontiguousarray(p), **_accepted(metric, known), **options)
+        for y, p in zip(labels.T, probabilities.T, strict=True)
+    ]
+    return np.array(found, dtype=np.float64)
+
+
+def _accepted(metric: Callable[..., float], options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that the metric has."""
+    code = getattr(metric, "__code__", None)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
+    return {name: value for name, value in options.items() if name in names}
+
+
+def evaluate_labels(
+    y_true: Any, y_prob: Any, *, names: Sequence[str] | None = None, **options: Any
+) -> dict[Any, Evaluation]:
+    """Metrics with intervals, reliability curve and tests of each label.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As in :func:`per_label`.
+    names : sequence of str, default=None
+        Names of the labels. By default the columns of a frame, or 0, 1, ….
+    **options
+        Options of :func:`evaluate_counts`: ``level``, ``n_resamples``, ``n_bins``,
+        ``random_state``.
+
+    Returns
+    -------
+    dict of Evaluation
+        One for each label, in the order of the columns. Tests are of each label separately; with
+        many labels some p-values are small by chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.metrics import evaluate_labels
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random((2000, 2))
+    >>> y = rng.random((2000, 2)) < np.column_stack([p[:, 0], p[:, 1] ** 2])
+    >>> found = evaluate_labels(y, p, names=["right", "too high"])
+    >>> {name: bool(result.exact_test.p_value < 0.01) for name, result in found.items()}
+    {'right': False, 'too high': True}
+    """
+    labels = indicator_matrix(y_true, "y_true")
+    probabilities = label_probabilities(y_prob, *labels.shape)
+    if names is None:
+        columns = getattr(y_true, "columns", None)
+        keys = tuple(range(labels.shape[1]) if columns is None else columns)
+    else:
+        keys = as_tuple(names, "names")
+    if len(keys) != labels.shape[1] or len(set(keys)) != len(keys):
+        raise InputError(
+            f"names must be {labels.shape[1]} different names, one for each label; got {keys!r}."
+        )
+    return {
+        key: evaluate_counts(_table(y, p), **options)
+        for key, y, p in zip(keys, labels.T, probabilities.T, strict=True)
+    }
+
+
+def _table(y: Any, p: Floats) -> ScoreTable:
+    return ScoreTable.from_codes(validate_scores(p, "probability", n_columns=1), y == 1)
