@@ -37,7 +37,7 @@ VARIANTS = {
     "widths of the prior": lambda f: {"CENTERS": widened(f)},
     "amplitudes of waves": lambda f: {"AMPLITUDES": tuple(a * f for a in models.AMPLITUDES)},
     "lengths of waves": lambda f: {"LENGTHS": tuple(x * f for x in (1.2, 0.4))},
-    "weight of bare centers": lambda f: {"BARE_COUNTS_AS": 8.0 * f},
+    "weight of simplest models": lambda f: {"SIMPLEST_COUNT_AS": 8.0 * f},
     "rows of caution": lambda f: {"CAUTIOUS_UNTIL": fit.CAUTIOUS_UNTIL * f},
     "weight of squashed scores": lambda f: {"CENTERS": squashed_worth(f)},
     "size of jumps": lambda f: {"JUMP": models.JUMP * f},

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
-from trueodds.basics.threads import BLOCK, side_by_side
+from trueodds.basics.threads import BLOCK_ROWS, side_by_side
 from trueodds.engines.group import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
@@ -273,7 +273,7 @@ class ScoreTable:
         if weight is None:
             # Two sorts of numbers are faster than one that remembers where each came from.
             classes = split_by_class(score, as_codes(positive))
-            if len(score) > BLOCK:
+            if len(score) > BLOCK_ROWS:
                 side_by_side([scores.sort for scores in classes], len(score))
             else:
                 for scores in classes:

@@ -17,16 +17,18 @@ from trueodds import (
     MatrixCalibrator,
 )
 from trueodds.basics import threads
-from trueodds.basics.threads import BLOCK, in_blocks, side_by_side, single_threaded_blas
+from trueodds.basics.threads import BLOCK_ROWS, in_blocks, side_by_side, single_threaded_blas
 
 
-@pytest.mark.parametrize("n_rows", [1, BLOCK, BLOCK + 1, 9 * BLOCK, 23 * BLOCK + 5])
+@pytest.mark.parametrize(
+    "n_rows", [1, BLOCK_ROWS, BLOCK_ROWS + 1, 9 * BLOCK_ROWS, 23 * BLOCK_ROWS + 5]
+)
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_blocks_are_the_same_on_any_number_of_cores(monkeypatch, n_rows, cores):
     monkeypatch.setattr(threads, "_cores", lambda: cores)
     blocks = in_blocks(lambda rows: (rows.start, rows.stop), n_rows)
-    starts = list(range(0, n_rows, BLOCK))
-    assert blocks == [(begin, min(begin + BLOCK, n_rows)) for begin in starts]
+    starts = list(range(0, n_rows, BLOCK_ROWS))
+    assert blocks == [(begin, min(begin + BLOCK_ROWS, n_rows)) for begin in starts]
 
 
 def test_many_rows_are_shared_among_threads_and_few_are_not(monkeypatch):
@@ -39,9 +41,9 @@ def test_many_rows_are_shared_among_threads_and_few_are_not(monkeypatch):
             done.append(threading.get_ident())
             both.wait()
 
-    in_blocks(work, 8 * BLOCK)
+    in_blocks(work, 8 * BLOCK_ROWS)
     assert len(done) == 2
-    names = in_blocks(lambda rows: threading.current_thread().name, 7 * BLOCK)
+    names = in_blocks(lambda rows: threading.current_thread().name, 7 * BLOCK_ROWS)
     assert set(names) == {threading.current_thread().name}
 
 
@@ -49,17 +51,17 @@ def test_an_error_in_any_thread_is_raised(monkeypatch):
     monkeypatch.setattr(threads, "_cores", lambda: 2)
 
     def work(rows):
-        if rows.start >= 8 * BLOCK:
+        if rows.start >= 8 * BLOCK_ROWS:
             raise ValueError("late")
 
     with pytest.raises(ValueError, match="late"):
-        in_blocks(work, 10 * BLOCK)
+        in_blocks(work, 10 * BLOCK_ROWS)
 
 
 def test_nobody_waits_for_a_thread_that_does_not_start(monkeypatch):
     monkeypatch.setattr(threads, "_cores", lambda: 2)
     monkeypatch.setattr(threads, "start_new_thread", lambda work, arguments: None)
-    assert in_blocks(lambda rows: rows.start, 9 * BLOCK) == [k * BLOCK for k in range(9)]
+    assert in_blocks(lambda rows: rows.start, 9 * BLOCK_ROWS) == [k * BLOCK_ROWS for k in range(9)]
 
     def none_left(work, arguments):
         raise RuntimeError("can't start new thread")

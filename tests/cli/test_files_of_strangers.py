@@ -121,7 +121,7 @@ def test_a_pair_of_line_end_characters_is_not_torn_at_the_end_of_a_block(write, 
     text = 'p,y,t\r\n0.1,1,"a\r\n""b"\r\n0.2,0,c\n0.3,1,d\r'
     rows = [["0.1", "1", 'a\r\n"b'], ["0.2", "0", "c"], ["0.3", "1", "d"]]
     for size in range(1, 12):
-        monkeypatch.setattr(line_files, "BLOCK", size)
+        monkeypatch.setattr(line_files, "READ_BYTES", size)
         assert apply(write("s.csv", text)) == (["p", "y", "t"], rows), size
 
 

@@ -45,7 +45,7 @@ def test_a_very_long_last_line_is_refused(refused, name, end):
 @pytest.mark.parametrize("inner", ["z", "zz\n", '""'])
 def test_a_long_record_is_refused_wherever_it_stands(refused, monkeypatch, where, inner):
     monkeypatch.setattr(line_files, "LONGEST_LINE", 50_000)
-    monkeypatch.setattr(line_files, "BLOCK", 7_000)
+    monkeypatch.setattr(line_files, "READ_BYTES", 7_000)
     record = f'0.5,1,"{inner * 60_000}"\n'
     text = {"first": record + ROWS, "middle": ROWS + record + ROWS, "last": ROWS + record}[where]
     line = 2 if where == "first" else 402
@@ -98,7 +98,7 @@ def _naive(text):
 
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 1000])
 def test_the_scan_agrees_with_a_reader_of_single_characters(monkeypatch, tmp_path, block):
-    monkeypatch.setattr(line_files, "BLOCK", block)
+    monkeypatch.setattr(line_files, "READ_BYTES", block)
     rng, path = random.Random(block), tmp_path / "s.csv"  # noqa: S311
     refusals = 0
     for _ in range(1500):
@@ -143,7 +143,7 @@ def _naive_even(text):
 def test_a_copy_with_even_lines_agrees_with_a_writer_of_single_characters(
     monkeypatch, tmp_path, block
 ):
-    monkeypatch.setattr(line_files, "BLOCK", block)
+    monkeypatch.setattr(line_files, "READ_BYTES", block)
     rng, path = random.Random(block), tmp_path / "s.csv"  # noqa: S311
     compared = 0
     for _ in range(400):

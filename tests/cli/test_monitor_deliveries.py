@@ -535,7 +535,7 @@ def test_a_state_that_another_run_has_changed_is_not_replaced(watch, monkeypatch
 def test_a_run_that_waits_too_long_counts_nothing(watch, monkeypatch):
     import fcntl
 
-    monkeypatch.setattr("trueodds.cli.watch.run.PATIENCE", 0.1)
+    monkeypatch.setattr("trueodds.cli.watch.run.LOCK_SECONDS", 0.1)
     deliver(0)
     with Path(".s.json.lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)

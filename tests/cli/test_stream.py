@@ -359,7 +359,7 @@ def test_lines_killed_anywhere_go_on_bit_for_bit(folder, monkeypatch):
     """The input is sent again from its first line; the file of answers has each line once."""
     given = lines(45)
     (folder / "input.jsonl").write_bytes(as_bytes(given))
-    monkeypatch.setattr("trueodds.cli.watch.lines.BLOCK", 300)
+    monkeypatch.setattr("trueodds.cli.watch.lines.READ_BYTES", 300)
     monkeypatch.setattr("trueodds.cli.watch.lines.LONGEST_WAIT", 7)
     words = [*STDIN, "-o", "f.jsonl", "--replayed"]
     kills = 0

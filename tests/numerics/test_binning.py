@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueodds.numerics.binning import (
-    BLOCK,
+    BLOCK_ROWS,
     FEW_EDGES,
     bin_index,
     edges_between,
@@ -20,7 +20,7 @@ FLOATS = st.floats(allow_nan=False)
 def test_bins_are_those_of_a_binary_search(n_edges):
     rng = np.random.default_rng(0)
     edges = np.sort(rng.integers(0, 1000, n_edges) / 1000)
-    scores = rng.integers(0, 1001, BLOCK + 10) / 1000
+    scores = rng.integers(0, 1001, BLOCK_ROWS + 10) / 1000
     np.testing.assert_array_equal(
         bin_index(edges, scores), np.searchsorted(edges, scores, side="right")
     )

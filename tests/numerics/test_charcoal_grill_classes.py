@@ -20,7 +20,7 @@ N, K, COALS = 40, 4, 3
 
 @pytest.fixture(autouse=True)
 def _several_blocks(monkeypatch):
-    monkeypatch.setattr(charcoal_grill, "BLOCK", 60)  # 15 rows each
+    monkeypatch.setattr(charcoal_grill, "BLOCK_VALUES", 60)  # 15 rows each
 
 
 def rows(smoothing=0.1):
@@ -97,7 +97,7 @@ def test_the_gradient_agrees_with_finite_differences(name, smoothing):
 
 def test_rows_in_one_block_or_in_many_give_the_same(monkeypatch):
     loss, slope = loss_and_gradient(rows(), coals())
-    monkeypatch.setattr(charcoal_grill, "BLOCK", 1 << 16)
+    monkeypatch.setattr(charcoal_grill, "BLOCK_VALUES", 1 << 16)
     whole, same = loss_and_gradient(rows(), coals())
     assert whole == pytest.approx(loss, rel=1e-14)
     for name in NAMES:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trueodds.numerics.heat_kernel import (
-    BLOCK,
+    BLOCK_ROWS,
     cosine_coefficients,
     smoothed_density,
     spread_on_grid,
@@ -34,7 +34,7 @@ def test_the_density_is_that_of_reflected_gaussians(sigma):
 
 def test_mass_and_mean_position_are_kept():
     rng = np.random.default_rng(0)
-    position, mass = rng.random(BLOCK + 100), rng.random(BLOCK + 100)
+    position, mass = rng.random(BLOCK_ROWS + 100), rng.random(BLOCK_ROWS + 100)
     grid = spread_on_grid(position, mass, 100)
     assert grid.shape == (101,)
     assert grid.sum() == pytest.approx(mass.sum())

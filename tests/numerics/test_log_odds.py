@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueodds.calibrators._charcoal_grill.fit import GrillRows
-from trueodds.numerics.log_odds import BLOCK, LogOddsRows, log_odds, log_pair, log_sigmoid, sigmoid
+from trueodds.numerics.log_odds import (
+    BLOCK_ROWS,
+    LogOddsRows,
+    log_odds,
+    log_pair,
+    log_sigmoid,
+    sigmoid,
+)
 
 getcontext().prec = 60
 P = [5e-324, 1e-300, 1e-17, 0.1, 0.5, 1 - 1e-9, float(np.nextafter(1, 0))]
@@ -47,7 +54,7 @@ def test_log_odds_and_margins_are_left_alone_without_a_copy():
 
 
 def test_the_pair_is_the_same_from_log_odds_and_in_pieces():
-    p = np.random.default_rng(0).random(BLOCK + 10)
+    p = np.random.default_rng(0).random(BLOCK_ROWS + 10)
     z = np.log(p / (1 - p))
     for ours, theirs in zip(log_pair(p, "probability"), log_pair(z, "logit"), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)

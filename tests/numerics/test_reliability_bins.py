@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trueodds.basics.threads import BLOCK
+from trueodds.basics.threads import BLOCK_ROWS
 from trueodds.numerics.reliability_bins import (
     BinSums,
     bin_sums,
@@ -29,7 +29,7 @@ def test_edges_are_the_floats_nearest_to_the_fractions():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_are_those_of_a_loop_over_the_rows(uniform, weighted):
     rng = np.random.default_rng(0)
-    n = BLOCK + 500  # more than are added up at once
+    n = BLOCK_ROWS + 500  # more than are added up at once
     prob, positive = rng.random(n), rng.random(n) < 0.3
     weight = rng.random(n) if weighted else None
     edges = uniform_edges(7)

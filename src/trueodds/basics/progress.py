@@ -14,7 +14,7 @@ from trueodds.exceptions import InputError
 
 __all__ = ["Progress"]
 
-PATIENCE = 2.0
+SILENT_SECONDS = 2.0
 """Seconds before anything is shown, unless progress=True."""
 
 
@@ -45,7 +45,7 @@ class Progress:
         if show is not None and type(show) is not bool:
             raise InputError(f"progress must be None, True or False; got {shown(show)}.")
         self._wanted = sys.stderr.isatty() if show is None else show
-        self._start = time.monotonic() + (PATIENCE if show is None else 0.0)
+        self._start = time.monotonic() + (SILENT_SECONDS if show is None else 0.0)
         self._done = 0
         self._bar: Any = None
         self._task: Any = None

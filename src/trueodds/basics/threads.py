@@ -12,17 +12,19 @@ from functools import cache, partial
 from threading import Event, Lock, get_ident
 from typing import Any, TypeVar
 
-__all__ = ["BLOCK", "in_blocks", "side_by_side", "single_threaded_blas"]
+__all__ = ["BLOCK_ROWS", "in_blocks", "side_by_side", "single_threaded_blas"]
 
-BLOCK = 16384
+BLOCK_ROWS = 16384
 """Number of rows of a block."""
-LEAST_PER_THREAD = 4 * BLOCK
+LEAST_PER_THREAD = 4 * BLOCK_ROWS
 """Fewer rows per thread are not worth starting one."""
 
 Result = TypeVar("Result")
 
 
-def in_blocks(work: Callable[[slice], Result], n_rows: int, block: int = BLOCK) -> list[Result]:
+def in_blocks(
+    work: Callable[[slice], Result], n_rows: int, block: int = BLOCK_ROWS
+) -> list[Result]:
     """Return the results of ``work`` for consecutive blocks of rows, in order.
 
     Threads help only if ``work`` releases the interpreter's lock. Blocks do not depend on the

@@ -25,7 +25,7 @@ __all__ = ["ENIRCalibrator", "NearIsotonicPath", "near_isotonic_path"]
 Integers = npt.NDArray[np.int64]
 NEVER = np.iinfo(np.int64).max
 
-NEGLIGIBLE = 37.0
+NEGLIGIBLE_NATS = 37.0
 """A model this many nats below the best has a weight of 0 next to 1 in float64."""
 
 BOUND_SLACK = 1e-12
@@ -407,7 +407,7 @@ def model_scores(path: NearIsotonicPath, models: Integers, cost: Floats) -> Floa
     last = len(models) - 1
     best = float(_log_likelihoods(path, models[[last]])[0] - cost[last])
     # ln L ≤ 0: models of very many bins are out at once, and with them most of the path.
-    first = int(np.argmax(-cost >= best - NEGLIGIBLE))
+    first = int(np.argmax(-cost >= best - NEGLIGIBLE_NATS))
     kept, cost = models[first:], cost[first:]
     bins = _PathBins.of_models(path, kept)
     bound = bins.sum_per_model(bins.log_likelihood(bins.n_pos / bins.weight), len(kept))
@@ -424,13 +424,13 @@ def model_scores(path: NearIsotonicPath, models: Integers, cost: Floats) -> Floa
         scored[chosen] = True
         best = max(best, float((likelihood - cost)[scored].max()))
         passed = np.minimum.accumulate(likelihood)
-        hopeful = np.minimum(bound, passed) + slack - cost >= best - NEGLIGIBLE
+        hopeful = np.minimum(bound, passed) + slack - cost >= best - NEGLIGIBLE_NATS
         chosen = np.flatnonzero(hopeful & ~scored)
         if len(chosen) > batch:  # spread over the path, to bound as many of the others as can be
             chosen = chosen[:: -(-len(chosen) // batch)]
         batch *= 2
     scores = np.where(scored, likelihood - cost, -np.inf)
-    scores[scores < best - NEGLIGIBLE] = -np.inf
+    scores[scores < best - NEGLIGIBLE_NATS] = -np.inf
     return np.concatenate([np.full(first, -np.inf), scores])
 
 

@@ -31,7 +31,7 @@ from trueodds.maps import CalibrationMap, LogOddsMap
 from trueodds.numerics.log_odds import LogOddsRows, log_sigmoid
 from trueodds.numerics.logistic_regression import (
     IDENTITY,
-    ROUNDING,
+    LOSS_ROUNDING,
     Axes,
     LogisticFit,
     LogOddsFit,
@@ -202,7 +202,7 @@ class _PowerLoss:
         convex = hessian[0, 0] > 0 and np.linalg.det(hessian) > 0
         return Point(
             loss / self.total,
-            ROUNDING * size / self.total,
+            LOSS_ROUNDING * size / self.total,
             gradient / scale,
             (hessian if convex else fisher) / scale,
         )

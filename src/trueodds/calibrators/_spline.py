@@ -142,7 +142,7 @@ class SplineCalibrator(Calibrator):
 
 
 COMPRESS_SCORES_FROM = 2048
-CELLS = 256
+COMPRESSED_CELLS = 256
 STRENGTHS = np.logspace(-3, 7, 11)
 BEYOND = 0.1
 """Distance of saturated scores from the others, in units of the others' range."""
@@ -207,7 +207,7 @@ def _finite_rows(given: Rows, scale: InputScale) -> LogOddsRows:
     """Few rows, by increasing log-odds; saturated ones lie beyond the others."""
     # By weight: counts must give what their rows give.
     if given.total >= COMPRESS_SCORES_FROM:
-        rows: LogOddsRows = compress(given.scores, scale, given.counts, cells=CELLS)
+        rows: LogOddsRows = compress(given.scores, scale, given.counts, cells=COMPRESSED_CELLS)
     else:
         rows = LogOddsRows(log_odds(given.scores, scale), *given.counts())
     rows = rows.with_targets(*given.targets)

@@ -23,11 +23,11 @@ from trueodds.inputs import Floats, InputScale
 
 __all__ = ["ScoreCells", "cells_for"]
 
-PRECISION = 53
+SIGNIFICAND_BITS = 53
 FEWEST_BITS = 2
 MOST_BITS = 51
 """Veltkamp's rounding is proved for 2 to 51 bits of 53."""
-LARGEST = 2.0**960
+LARGEST_ROUNDED = 2.0**960
 """Scores from here on would overflow in between, and keep their value; so do infinities."""
 MARGIN_OCTAVES = 20
 """Raw decision values have no natural unit: precision is relative down to 2^−20 of the largest."""
@@ -35,7 +35,7 @@ MARGIN_OCTAVES = 20
 
 def _rounded(x: Any, bits: int) -> Any:
     """Round a number, an array, or a column of an engine to this many significant digits."""
-    c = x * (2.0 ** (PRECISION - bits) + 1)
+    c = x * (2.0 ** (SIGNIFICAND_BITS - bits) + 1)
     return c - (c - x)
 
 
@@ -63,7 +63,7 @@ class ScoreCells:
             below = _rounded(score, self.bits)
             above = 1.0 - _rounded(1.0 - score, self.bits)
             return np.asarray(np.where(score <= 0.5, below, above))
-        usable = np.abs(score) < LARGEST
+        usable = np.abs(score) < LARGEST_ROUNDED
         z = np.where(usable, score, 0.0)
         right = _rounded(self.unit + z, self.bits) - self.unit
         left = self.unit - _rounded(self.unit - z, self.bits)
@@ -77,7 +77,7 @@ class ScoreCells:
             below = _rounded(score, self.bits)
             above = 1.0 - _rounded(1.0 - score, self.bits)
             return nw.when(score <= 0.5).then(below).otherwise(above)
-        usable = score.abs() < LARGEST
+        usable = score.abs() < LARGEST_ROUNDED
         right = _rounded(self.unit + score, self.bits) - self.unit
         left = self.unit - _rounded(self.unit - score, self.bits)
         inner = nw.when(score >= 0).then(right).otherwise(left)
@@ -129,7 +129,7 @@ def cells_for(scale: InputScale, low: float, high: float, max_rows: int) -> Scor
     """
     unit = 1.0
     if scale == "raw":
-        size = min(max(abs(low), abs(high)), LARGEST)
+        size = min(max(abs(low), abs(high)), LARGEST_ROUNDED)
         unit = 2.0 ** (math.frexp(size)[1] - MARGIN_OCTAVES) if size > 0 else 1.0
     for bits in range(MOST_BITS, FEWEST_BITS, -1):
         cells = ScoreCells(scale, bits, unit)

@@ -39,7 +39,7 @@ __all__ = [
 RARE = 20
 """A class with at most 1/RARE of its equal share of the sample is taken whole."""
 SEED = 20210
-BLOCK = 1 << 20
+BLOCK_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +201,8 @@ def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]
     array([269786, 511135, 636960, 850621])
     """
     rng = np.random.default_rng(seed)
-    starts = np.arange(0, n_rows, BLOCK)
-    lengths = np.minimum(BLOCK, n_rows - starts)
+    starts = np.arange(0, n_rows, BLOCK_ROWS)
+    lengths = np.minimum(BLOCK_ROWS, n_rows - starts)
     counts = rng.multivariate_hypergeometric(lengths, size, method="marginals")
     parts = [
         start + np.sort(rng.choice(length, count, replace=False, shuffle=False))

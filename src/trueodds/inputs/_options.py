@@ -30,7 +30,7 @@ __all__ = [
     "is_choice",
 ]
 
-MOST = 2**31 - 1
+LARGEST_OPTION = 2**31 - 1
 """The largest integer that an option may be."""
 
 LabelSmoothing = Literal["platt"] | float | None
@@ -49,7 +49,7 @@ def check_choice(value: Any, choices: tuple[Any, ...], name: str) -> None:
 
 
 def check_integer(
-    value: Any, name: str, least: int, otherwise: str = "", *, most: int = MOST
+    value: Any, name: str, least: int, otherwise: str = "", *, most: int = LARGEST_OPTION
 ) -> int:
     """Refuse anything but a whole number from ``least`` to ``most``.
 
@@ -94,7 +94,7 @@ def check_level(value: Any, name: str = "level") -> float:
 def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of processes that joblib would refuse in its own words."""
     if n_jobs is not None:
-        check_integer(n_jobs, "n_jobs", -MOST, "None or ")
+        check_integer(n_jobs, "n_jobs", -LARGEST_OPTION, "None or ")
         if n_jobs == 0:
             raise InputError("n_jobs must be None or an integer other than 0; got 0.")
 

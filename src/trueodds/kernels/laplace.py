@@ -40,7 +40,7 @@ MAX_CONTRACTION = cython.declare(cython.double, 0.05)
 """The Hessian is computed again if a step reduces the squared decrement by a larger factor."""
 MIN_CURVATURE = cython.declare(cython.double, 1e-9)
 """Least w·p·(1 − p) of a cell; keeps Hessians regular where every forecast is certain."""
-ROUNDING = cython.declare(cython.double, 1e-13)
+LOG_POSTERIOR_ROUNDING = cython.declare(cython.double, 1e-13)
 
 
 @cython.final
@@ -168,7 +168,9 @@ class LogisticModels:
                 for a in range(d):
                     self.trial[a] = theta[a] + step_size * self.step[a]
                 new_log_posterior = self._log_posterior(offset, mean, precision, self.trial)
-                if new_log_posterior >= log_posterior - 1e-9 - ROUNDING * abs(log_posterior):
+                if new_log_posterior >= log_posterior - 1e-9 - LOG_POSTERIOR_ROUNDING * abs(
+                    log_posterior
+                ):
                     break
                 step_size *= 0.5
             else:  # no step increases it

@@ -168,7 +168,7 @@ class OnlineState:
     curve_prior: cython.const[cython.double][:, :, ::1]
     bet_stake: cython.double
     tracker_stake: cython.double
-    patience: cython.double
+    share_offset: cython.double
     clock: cython.double[::1]
     loss: cython.double[::1]
     line_precision: cython.double[:, ::1]
@@ -213,7 +213,7 @@ class OnlineState:
         self.line_memory, self.line_prior = settings["line_memory"], settings["line_prior"]
         self.curve_memory, self.curve_prior = settings["curve_memory"], settings["curve_prior"]
         self.bet_stake, self.tracker_stake = settings["bet_stake"], settings["tracker_stake"]
-        self.patience = settings["patience"]
+        self.share_offset = settings["share_offset"]
         self.clock, self.loss = arrays["clock"], arrays["loss"]
         self.line_precision, self.line_shift = arrays["line_precision"], arrays["line_shift"]
         self.curve_precision, self.curve_shift = arrays["curve_precision"], arrays["curve_shift"]
@@ -613,7 +613,7 @@ class OnlineState:
         i: cython.Py_ssize_t
         b: cython.Py_ssize_t
         last: cython.Py_ssize_t = self.places.shape[0]
-        share: cython.double = 1.0 / (self.clock[GENERATIONS] + self.patience)
+        share: cython.double = 1.0 / (self.clock[GENERATIONS] + self.share_offset)
         kept_share: cython.double = (1.0 - share) / total
         self.clock[MIXTURE_STAKE] = kept_share * self.clock[MIXTURE_STAKE] + share * (
             1.0

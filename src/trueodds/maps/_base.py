@@ -15,7 +15,7 @@ import numpy as np
 from trueodds import export
 from trueodds.basics.files import as_path
 from trueodds.basics.shown import shown
-from trueodds.basics.threads import BLOCK, in_blocks
+from trueodds.basics.threads import BLOCK_ROWS, in_blocks
 from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression
 from trueodds.export.expressions import Named, maximum, minimum
@@ -226,7 +226,7 @@ class CalibrationMap(ABC):
         """Map validated scores, in blocks that stay in the cache and on all cores if many."""
         if features is not None:
             raise InputError(f"a map of the family {self.family!r} takes no features.")
-        if len(scores) <= BLOCK:
+        if len(scores) <= BLOCK_ROWS:
             return self._apply_quietly(scores)
         out = np.empty(scores.shape)
 

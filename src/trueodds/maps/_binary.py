@@ -33,7 +33,7 @@ from trueodds.kernels.maps import (
     apply_steps,
 )
 from trueodds.maps._base import BinaryMap
-from trueodds.maps._formulas import SATURATED, probability_bounds, probability_log_odds
+from trueodds.maps._formulas import SATURATED_LOG_ODDS, probability_bounds, probability_log_odds
 from trueodds.numerics.log_odds import log_odds, sigmoid
 
 __all__ = ["LogOddsCurveMap", "LogOddsMap", "PiecewiseLinearMap", "QuadraticMap", "StepMap"]
@@ -110,7 +110,7 @@ class LogOddsMap(BinaryMap):
         if self.axis == "raw" or self.scale != "probability":
             # The scale of the scores is unknown, but not that of the log-odds they become.
             slopes = [abs(slope) for slope in (self.a, self.b) if slope != 0]
-            limit = min((SATURATED + abs(self.c)) / min(slopes), LARGEST_FLOAT)
+            limit = min((SATURATED_LOG_ODDS + abs(self.c)) / min(slopes), LARGEST_FLOAT)
             z = clip(score, max(self.lower, -limit), min(self.upper, limit))
             return sigmoid_expression(self._eta(z))
         low, high = probability_bounds(self.lower, self.upper)
@@ -239,7 +239,7 @@ class QuadraticMap(BinaryMap):
 
     def _curve(self, z: Expression) -> Expression:
         eta = (self.a * z + self.b) * z + self.c
-        return sigmoid_expression(clip(eta, -SATURATED, SATURATED))
+        return sigmoid_expression(clip(eta, -SATURATED_LOG_ODDS, SATURATED_LOG_ODDS))
 
     def _with_log_odds_shift(self, shift: float, tolerance: float) -> QuadraticMap:
         return replace(self, c=self.c + shift)

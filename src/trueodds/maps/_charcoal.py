@@ -30,7 +30,7 @@ from trueodds.inputs import Floats, check_choice, positive_column
 from trueodds.kernels.maps import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap, CalibrationMap
 from trueodds.maps._formulas import (
-    SATURATED,
+    SATURATED_LOG_ODDS,
     class_logits_expression,
     log_sum_exp,
     probability_bounds,
@@ -46,7 +46,7 @@ __all__ = ["CharcoalGrillMap", "CharcoalSoftmaxMap"]
 MOST_WIDTHS = 1e150
 """The squares of distances in widths are float64."""
 CHUNK_VALUES = 1 << 19  # numbers in one temporary array
-NEGLIGIBLE = -60.0
+NEGLIGIBLE_LOG = -60.0
 """exp(-60) is lost when it is added to a probability."""
 LOWEST_POWER = -700.0
 """exp(-700) is a float64 with all its digits."""
@@ -150,7 +150,8 @@ class CharcoalGrillMap(BinaryMap):
     def _formula(self, score: Expression) -> Expression:
         if self.scale != "probability":
             limit = min(
-                (SATURATED + abs(self.bias)) * float(self.temperatures.max()), LARGEST_FLOAT
+                (SATURATED_LOG_ODDS + abs(self.bias)) * float(self.temperatures.max()),
+                LARGEST_FLOAT,
             )
             z = clip(score, max(self.lower, -limit), min(self.upper, limit))
             return self._calibrated(z)
@@ -333,7 +334,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
         if self.scale == "probability" and self.floor >= LOWEST_POWER:
             least = float(np.exp(self.floor)) * top
             floored = tuple(maximum(p, least) for p in scores)
-            whole = total(scores) if self.floor < NEGLIGIBLE else total(floored)
+            whole = total(scores) if self.floor < NEGLIGIBLE_LOG else total(floored)
             return tuple(log(p) for p in floored), log(whole)
         if self.scale == "probability":
             relative = class_logits_expression(scores, self.scale, self.floor)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from trueodds.maps._base import CalibrationMap
 
 __all__ = [
-    "SATURATED",
+    "SATURATED_LOG_ODDS",
     "as_pair",
     "class_logits_expression",
     "feature_columns",
@@ -55,7 +55,7 @@ __all__ = [
     "usable_rows",
 ]
 
-SATURATED = 1e4
+SATURATED_LOG_ODDS = 1e4
 """Log-odds beyond which the logistic function is constant in float64."""
 INFINITELY_LOW = Constant(-INFINITE)
 

@@ -286,7 +286,7 @@ def replicate(
     return np.array([v for part in parts for v in part]), np.array(jackknife)
 
 
-ROUNDING = 1e-12
+TIE_TOLERANCE = 1e-12
 """Replicates that differ by less from the estimate are equal to it; sums are rounded."""
 
 Method = Literal["auto", "bca", "percentile", "centered"]
@@ -563,7 +563,7 @@ def _correction(estimate: float, values: Floats, jackknife: Floats) -> tuple[flo
     if len(jackknife) == 0:
         return 0.0, 0.0
     count = len(values)
-    tied = np.abs(values - estimate) <= ROUNDING * max(1.0, abs(estimate))
+    tied = np.abs(values - estimate) <= TIE_TOLERANCE * max(1.0, abs(estimate))
     below = ((values < estimate)[~tied].sum() + tied.sum() / 2) / count
     z0 = float(ndtri(np.clip(below, 0.5 / count, 1 - 0.5 / count)))
     influence = jackknife.mean() - jackknife

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 OTHER = "(other)"
-BLOCK = 1 << 21
+BLOCK_VALUES = 1 << 21
 """Numbers in a block of simulated labels: 16 MB."""
 Codes = npt.NDArray[np.intp]
 
@@ -398,7 +398,7 @@ def _p_value(
     random_state: int,
 ) -> float:
     rng = as_generator(random_state)
-    block = max(1, BLOCK // len(cells.prob))
+    block = max(1, BLOCK_VALUES // len(cells.prob))
     reached = 0
     # Sums in another order may differ in the last bits.
     least = deviations * (1 - 1e-9)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueodds.basics.log import logger
-from trueodds.basics.threads import BLOCK
+from trueodds.basics.threads import BLOCK_ROWS
 from trueodds.calibrators import Calibrator
 from trueodds.engines.sample import sample_positions
 from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
@@ -301,8 +301,8 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
 def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
     """Loss of scores that no map has changed; in blocks, since rows of many classes are large."""
     identity, total, weight = IdentityMap(scale=scale), 0.0, rows.row_weight
-    for start in range(0, len(rows), BLOCK):
-        some = slice(start, start + BLOCK)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        some = slice(start, start + BLOCK_ROWS)
         losses = row_losses(metric, rows.codes[some], identity.apply(rows.scores[some]))
         total += float(weight[some] @ losses)
     return total / float(weight.sum())

@@ -17,7 +17,7 @@ FORMAT, VERSION = "trueodds-forecast-comparison", 1
 BETS: Floats = np.array([2.0**power for power in range(-5, 9)])
 SAFE = 0.75
 """No row can cost more than this share of a stake."""
-BLOCK = 4096
+BLOCK_ROWS = 4096
 
 
 class ForecastComparison:
@@ -79,8 +79,8 @@ class ForecastComparison:
             raise InputError("old and new must be probabilities of one class; got several columns.")
         check_length(len(after), "new", len(before), "old")
         happened = before.right
-        for start in range(0, len(before), BLOCK):
-            part = slice(start, start + BLOCK)
+        for start in range(0, len(before), BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
             self._take(before.top[part], after.top[part], happened[part])
         return self
 

@@ -32,7 +32,7 @@ SMALLEST = 1e-9
 STEEPEST = 4.0
 MAX_STEPS = 50
 SHORT_STEP, LONGEST_STEP = 1e-10, 1.0
-PRECISION = 0.01  # precision of the prior of intercept and slope: a standard deviation of 10
+PRIOR_PRECISION = 0.01  # precision of the prior of intercept and slope: a standard deviation of 10
 
 
 def points(cells: Floats) -> tuple[Floats, Floats, Floats]:
@@ -81,7 +81,7 @@ def fit_line(cells: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
     design = np.stack([np.ones_like(z), z], axis=1)
     size = 2 if free_slope else 1
     # Parameters are the distances from an intercept of 0 and a slope of 1.
-    loss = DenseLogLoss(design[:, :size], positives, weight, z, PRECISION)
+    loss = DenseLogLoss(design[:, :size], positives, weight, z, PRIOR_PRECISION)
     theta = np.array([0.0, 1.0])
     theta[:size] += minimize(
         loss, np.zeros(size), step=SHORT_STEP, longest=lambda _: LONGEST_STEP, max_iter=MAX_STEPS

@@ -170,7 +170,7 @@ MAX_CLASSES = 100
 MISSING = "(missing)"
 ARRAYS = ("clock", "stakes", "open_share", "value", "named", "sums")
 KEYS = {"n_classes", "grouped", "groups", "unlabeled", "alarm_time", "last_time", "history"}
-MOST = 1e281
+LARGEST_STATE = 1e281
 """Largest number that the kernel stores in a stream."""
 
 
@@ -261,7 +261,7 @@ class Stream:
             raise StateFormatError("state.stream.n_classes must be 0 or at least 3.")
         n_groups = max_groups if fields.flag("grouped") else 0
         places, sums = n_places(n_classes, n_groups), n_classes + n_groups
-        clock = fields.array("clock", (5,), -15.0, MOST)
+        clock = fields.array("clock", (5,), -15.0, LARGEST_STATE)
         rows = clock[0]
         if not (0 <= rows <= MOST_ROWS and rows.is_integer() and 0 <= clock[4] <= rows):
             raise StateFormatError("state.stream.clock must begin with a count of rows.")
@@ -274,9 +274,9 @@ class Stream:
             n_classes,
             n_groups,
             clock=clock,
-            stakes=fields.array("stakes", (places, 8), 0.0, MOST),
+            stakes=fields.array("stakes", (places, 8), 0.0, LARGEST_STATE),
             open_share=fields.array("open_share", (places,), float(kept_for_later(rows + 1)), 1.0),
-            value=fields.array("value", (places,), 0.0, MOST),
+            value=fields.array("value", (places,), 0.0, LARGEST_STATE),
             named=named,
             sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_WEIGHT),
             history=History.from_dict(fields.raw("history"), int(rows)),

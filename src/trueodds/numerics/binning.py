@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.basics.threads import BLOCK
+from trueodds.basics.threads import BLOCK_ROWS
 from trueodds.inputs import Floats
 from trueodds.kernels.tables import equal_mass_starts
 
@@ -22,8 +22,8 @@ def bin_index(edges: Floats, scores: Floats) -> npt.NDArray[np.integer]:
     if len(edges) > FEW_EDGES:
         return np.searchsorted(edges, scores, side="right")
     index = np.zeros(len(scores), dtype=np.uint8)
-    for begin in range(0, len(scores), BLOCK):
-        part, chunk = index[begin : begin + BLOCK], scores[begin : begin + BLOCK]
+    for begin in range(0, len(scores), BLOCK_ROWS):
+        part, chunk = index[begin : begin + BLOCK_ROWS], scores[begin : begin + BLOCK_ROWS]
         for edge in edges:
             part += chunk >= edge
     return index

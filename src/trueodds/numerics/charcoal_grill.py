@@ -183,7 +183,7 @@ def negative_log_likelihood(eta: Floats, n_neg: Floats, n_pos: Floats) -> float:
     return float((n_neg + n_pos) @ np.logaddexp(0.0, eta) - n_pos @ eta)
 
 
-BLOCK = 1 << 16
+BLOCK_VALUES = 1 << 16
 """Numbers in one temporary array; nothing larger is made."""
 
 
@@ -225,7 +225,7 @@ class CoalRows:
 
     def blocks(self) -> Iterator[slice]:
         """Rows in pieces whose temporaries stay small."""
-        rows = max(1, BLOCK // self.logs.shape[1])
+        rows = max(1, BLOCK_VALUES // self.logs.shape[1])
         return (slice(begin, begin + rows) for begin in range(0, len(self.logs), rows))
 
     @cached_property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.fft import dct
 
-from trueodds.basics.threads import BLOCK
+from trueodds.basics.threads import BLOCK_ROWS
 from trueodds.inputs import Floats
 
 __all__ = ["cosine_coefficients", "smoothed_density", "spread_on_grid"]
@@ -22,8 +22,8 @@ def spread_on_grid(position: Floats, mass: Floats, n_cells: int) -> Floats:
     This widens a kernel's variance by at most 1/(4·n_cells²).
     """
     grid = np.zeros(n_cells + 2)  # one point more, which receives nothing but zeros
-    for begin in range(0, len(position), BLOCK):
-        rows = slice(begin, begin + BLOCK)
+    for begin in range(0, len(position), BLOCK_ROWS):
+        rows = slice(begin, begin + BLOCK_ROWS)
         scaled = position[rows] * n_cells
         left = scaled.astype(np.intp)
         scaled -= left

@@ -243,7 +243,7 @@ def _level_between(fit: LogOddsFit, wanted: float, inside: float, outside: float
     return inside + (outside - inside) / 2
 
 
-ROUNDING = 1e-12  # of losses per unit of weight
+LOSS_ROUNDING = 1e-12  # of losses per unit of weight
 MAX_ITERATIONS = 60
 MAX_HALVINGS = 30
 GRADIENT_TOLERANCE = 1e-7  # the loss is then right to about its square
@@ -396,7 +396,7 @@ class ManyRegressions:
                 new_eta = eta + length[:, None] * ahead
                 lost, p = _softplus(new_eta)
                 new_value = _sum_of_losses(lost, new_eta, weight, n_pos)
-                worse = ~(new_value <= value + ROUNDING)
+                worse = ~(new_value <= value + LOSS_ROUNDING)
                 if not worse.any():
                     break
                 length[worse] /= 2 if halving < MAX_HALVINGS - 2 else np.inf

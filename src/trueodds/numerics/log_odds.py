@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from trueodds.basics.threads import BLOCK
+from trueodds.basics.threads import BLOCK_ROWS
 from trueodds.inputs import Floats, InputScale
 from trueodds.numerics.label_targets import smooth_counts
 
@@ -52,15 +52,15 @@ def log_pair(scores: Floats, scale: InputScale) -> tuple[Floats, Floats]:
     if scale != "probability":
         return log_sigmoid(scores), -log_sigmoid(-scores)
     first, second = np.empty_like(scores), np.empty_like(scores)
-    rest = np.empty(min(BLOCK, len(scores)))
+    rest = np.empty(min(BLOCK_ROWS, len(scores)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for begin in range(0, len(scores), BLOCK):
-            p = scores[begin : begin + BLOCK]
-            np.log(p, out=first[begin : begin + BLOCK])
+        for begin in range(0, len(scores), BLOCK_ROWS):
+            p = scores[begin : begin + BLOCK_ROWS]
+            np.log(p, out=first[begin : begin + BLOCK_ROWS])
             # log1p by hand, which is faster: −ln u for u = 1 − p rounded, and what rounding took,
             # (p − (1 − u))/u. Where u = 0 both parts are infinite, and so is the answer.
             u = np.subtract(1.0, p, out=rest[: len(p)])
-            logarithm = np.log(u, out=second[begin : begin + BLOCK])
+            logarithm = np.log(u, out=second[begin : begin + BLOCK_ROWS])
             lost = p - (1.0 - u)
             lost /= u
             np.subtract(lost, logarithm, out=logarithm)

@@ -20,7 +20,7 @@ __all__ = ["DenseLogLoss", "LogisticModel", "fit_logistic_model", "log_likelihoo
 MAX_ITERATIONS = 60
 DECREMENT = 1e-16  # per unit of weight: Newton's next step would change nothing that shows
 STALLED = 1e-9  # per unit of weight: a decrement that rounding may leave
-ROUNDING = 1e-13  # of a loss
+LOSS_ROUNDING = 1e-13  # of a loss
 SATURATED_CURVATURE = 1e-9
 """Weight p·(1 − p) of every row below which the fit has run away: there is no finite optimum."""
 
@@ -63,7 +63,7 @@ class DenseLogLoss:
         hessian = _information(self.design, weighted * (1 - p))
         hessian.flat[:: len(theta) + 1] += self.penalty
         gradient = self.design.T @ (weighted - self.n_pos) + self.penalty * theta
-        return Point(value, ROUNDING * abs(value), gradient, hessian)
+        return Point(value, LOSS_ROUNDING * abs(value), gradient, hessian)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ __all__ = [
 CHUNK_ROWS = 4096  # rows whose temporaries stay in the cache, and too few to start threads for
 GRADIENT_TOLERANCE = 1e-8
 SHORT_STEP = 1e-3
-ROUNDING = 1e-14  # of the sums that a loss is the difference of
+LOSS_ROUNDING = 1e-14  # of the sums that a loss is the difference of
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class LogLoss:
         explained = float(theta @ self.statistic)
         return Point(
             (softplus - explained) / self.total,
-            ROUNDING * (size + abs(explained)) / self.total,
+            LOSS_ROUNDING * (size + abs(explained)) / self.total,
             (gradient - self.statistic) / self.total,
             hessian / self.total,
         )

@@ -42,7 +42,7 @@ __all__ = ["Minimum", "Point", "Problem", "minimize", "scaled_to_unit_diagonal"]
 
 MAX_HALVINGS = 40
 DISTINCT = 1e-8  # determinant of a scaled Hessian above which parameters can be told apart
-NEGLIGIBLE = 1e-14  # singular values, relative to the largest, of parameters that cannot
+RANK_TOLERANCE = 1e-14  # singular values, relative to the largest, of parameters that cannot
 SINGULAR = 1e-13  # eigenvalues, relative to the largest, of parameters that do not matter
 
 
@@ -189,7 +189,7 @@ def _solve(hessian: Floats, right: Floats, ridge: float) -> Floats:
         scaled += ridge * np.eye(len(size))
     elif not np.linalg.det(scaled) > DISTINCT:
         try:
-            return np.asarray(np.linalg.lstsq(scaled, right / size, rcond=NEGLIGIBLE)[0] / size)
+            return np.asarray(np.linalg.lstsq(scaled, right / size, rcond=RANK_TOLERANCE)[0] / size)
         except np.linalg.LinAlgError:  # numbers beyond float64 determine nothing
             return np.zeros_like(right)
     return np.asarray(np.linalg.solve(scaled, right / size) / size)

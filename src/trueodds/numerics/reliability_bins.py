@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.basics.threads import BLOCK, in_blocks
+from trueodds.basics.threads import BLOCK_ROWS, in_blocks
 from trueodds.inputs import Floats, as_codes
 from trueodds.kernels.forecast_sums import add_to_bins
 from trueodds.numerics.binning import run_starts
@@ -169,7 +169,7 @@ def bin_sums(
         add_to_bins(sums, edges, uniform, prob[rows], hits[rows], part)
         return sums
 
-    sums = reduce(np.add, in_blocks(add, len(prob), 4 * BLOCK))
+    sums = reduce(np.add, in_blocks(add, len(prob), 4 * BLOCK_ROWS))
     return BinSums(sums[0], sums[1], sums[2], sums[3] if spread else None)
 
 

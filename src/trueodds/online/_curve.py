@@ -13,7 +13,7 @@ from trueodds.numerics.log_odds import sigmoid
 __all__ = ["sample_curve"]
 
 FIRST_KNOTS = 241
-TOLERANCE = 2e-4
+KNOT_TOLERANCE = 2e-4
 """In probability: an interval whose middle is off by more gets a knot there."""
 NARROWEST = 2.0**-20
 """Part of the first intervals' width at which a jump is a jump."""
@@ -36,7 +36,7 @@ def sample_curve(
         at_middle = forecast(middle)
         straight = sigmoid(0.5 * (_logit(p[left]) + _logit(p[left + 1])))
         wide = (x[left + 1] - x[left]) > 2 * narrowest
-        bad = (np.abs(straight - at_middle) > TOLERANCE) & wide
+        bad = (np.abs(straight - at_middle) > KNOT_TOLERANCE) & wide
         after = left[bad] + 1
         x, p = np.insert(x, after, middle[bad]), np.insert(p, after, at_middle[bad])
         begin = left[bad] + np.arange(len(after))

@@ -25,8 +25,8 @@ __all__ = [
     "MIN_PROBABILITY",
     "MIXTURE_MASS",
     "OPEN_CLOCK",
-    "PATIENCE",
     "PLACES",
+    "SHARE_OFFSET",
     "SHRINK_AFTER",
     "STAKES",
     "SWITCH_RATES",
@@ -54,12 +54,14 @@ RIDGES = np.array([10.0, 60.0])
 """Pseudo-variance of each tracker: how many rows it takes before it corrects much."""
 
 MEMORIES = [1.0, 0.9998, 0.999, 0.996, 0.985, 0.95]
-SHIFT, SLOPE = 1e8, 1.0
+SHIFT_PRECISION, SLOPE_PRECISION = 1e8, 1.0
 """Precision of the slope: that of a shift is so high that it has none."""
-LINES = [(SHIFT, memory) for memory in MEMORIES] + [(SLOPE, memory) for memory in MEMORIES]
-LEVEL = 0.25
+LINES = [(SHIFT_PRECISION, memory) for memory in MEMORIES] + [
+    (SLOPE_PRECISION, memory) for memory in MEMORIES
+]
+INTERCEPT_PRECISION = 0.25
 """Prior precision of a line's intercept."""
-TRUSTED = (25.0, 100.0, 25.0)
+START_MAP_PRECISION = (25.0, 100.0, 25.0)
 """What a start map adds to the first precision of intercepts, slopes and curves.
 
 Lines and curves then begin near the map; they forget this precision as they forget rows. Without
@@ -77,8 +79,8 @@ CLOCK = ("rows", "loss", "mixture_loss", "mixture_stake", "weight", "most_weight
 """What the numbers of the array ``clock`` are."""
 OPEN_CLOCK = ("asked", "answered", "loss", "mixture_gain")
 """The same of ``open_clock``, of the generation that is not closed yet."""
-PATIENCE = 300.0
-"""After t generations, 1/(t + PATIENCE) of all stakes is dealt anew."""
+SHARE_OFFSET = 300.0
+"""After t generations, 1/(t + SHARE_OFFSET) of all stakes is distributed as at the start."""
 SHRINK_AFTER = 1e8
 """After t generations, if t is more than this, the smallest bets are 1/√t."""
 
@@ -98,7 +100,7 @@ def expert_names(with_start: bool) -> list[str]:
     """The experts in words, in the order of their weights."""
     center = "the start map" if with_start else "the scores"
     lines = [
-        f"{'shift' if slope == SHIFT else 'line'} of the log-odds, {_memory(memory)}"
+        f"{'shift' if slope == SHIFT_PRECISION else 'line'} of the log-odds, {_memory(memory)}"
         for slope, memory in LINES
     ]
     curves = [f"smooth curve, {_memory(memory)}" for _, memory in CURVES]
@@ -122,12 +124,12 @@ def settings(with_start: bool) -> dict[str, Any]:
         "switch_rates": SWITCH_RATES,
         "prior": prior_mass(with_start),
         "line_memory": np.array([memory for _, memory in LINES]),
-        "line_prior": np.array([(LEVEL, 0.0, slope) for slope, _ in LINES]),
+        "line_prior": np.array([(INTERCEPT_PRECISION, 0.0, slope) for slope, _ in LINES]),
         "curve_memory": np.array([memory for _, memory in CURVES]),
         "curve_prior": np.array([_curve_prior(stiffness) for stiffness, _ in CURVES]),
         "bet_stake": BET_MASS / STAKES,
         "tracker_stake": TRACKER_MASS / len(RIDGES),
-        "patience": PATIENCE,
+        "share_offset": SHARE_OFFSET,
     }
 
 
@@ -153,7 +155,7 @@ def new_arrays(with_start: bool) -> dict[str, Floats]:
     clock[CLOCK.index("mixture_stake")] = MIXTURE_MASS
     lines, curves = fixed["line_prior"].copy(), fixed["curve_prior"].copy()
     if with_start:
-        intercept, slope, knot = TRUSTED
+        intercept, slope, knot = START_MAP_PRECISION
         lines += (intercept, 0.0, slope)
         curves[:, 0] += knot
     return {

@@ -21,8 +21,8 @@ from trueodds.online._settings import (
     CLOCK,
     MIXTURE_MASS,
     OPEN_CLOCK,
-    PATIENCE,
     PLACES,
+    SHARE_OFFSET,
     SHRINK_AFTER,
     STAKES,
     SWITCH_RATES,
@@ -33,9 +33,9 @@ from trueodds.online._settings import (
 
 __all__ = ["Expert", "PlaceCalibration", "Stream"]
 
-LARGEST = 1e18
+LARGEST_SUM = 1e18
 """Of sums over rows: more than 2⁵² rows of the largest log-odds."""
-ROUNDING = 1e-9
+SUM_TOLERANCE = 1e-9
 """How far masses may be from a sum of 1."""
 LEAST_STAKE = 1e-25
 """Less than what is dealt to each stake after 2⁵² generations."""
@@ -139,7 +139,7 @@ class Stream:
         return self._if_proven(static + self._lost_to_shares())
 
     def _lost_to_shares(self) -> float:
-        return math.log1p(self.clock("generations") / PATIENCE)
+        return math.log1p(self.clock("generations") / SHARE_OFFSET)
 
     def _if_proven(self, bound: float) -> float:
         """The theorems need weights of at most 1."""
@@ -188,7 +188,10 @@ class Stream:
         signed = {"line_precision", "curve_precision", "line_shift", "curve_shift", "residual"}
         arrays = fresh | {
             name: fields.array(
-                name, fresh[name].shape, -LARGEST if name in {*signed, "track"} else 0.0, LARGEST
+                name,
+                fresh[name].shape,
+                -LARGEST_SUM if name in {*signed, "track"} else 0.0,
+                LARGEST_SUM,
             )
             for name in fresh
             if name in names
@@ -219,8 +222,8 @@ def _read_open(text: Any, arrays: dict[str, Floats]) -> None:
     if len(content) != 8 * size:
         raise StateFormatError(f"stream.open must be {size} numbers in base 85.")
     numbers = np.frombuffer(content, "<f8")
-    if not bool((np.abs(numbers) <= LARGEST).all()):
-        raise StateFormatError(f"stream.open must hold numbers within ±{LARGEST:g}.")
+    if not bool((np.abs(numbers) <= LARGEST_SUM).all()):
+        raise StateFormatError(f"stream.open must hold numbers within ±{LARGEST_SUM:g}.")
     begin = 0
     for array in open_arrays:
         array[...] = numbers[begin : begin + array.size].reshape(array.shape)
@@ -235,10 +238,10 @@ def _read_open(text: Any, arrays: dict[str, Floats]) -> None:
     if any((array > 0).any() for array in negative) or any((a < 0).any() for a in positive):
         raise StateFormatError("stream.open must hold losses and squares of 0 or more.")
     for name in ("residual", "squares", "mass", "track"):
-        if (np.abs(arrays[name]) + np.abs(arrays[f"open_{name}"])).max() > LARGEST:
+        if (np.abs(arrays[name]) + np.abs(arrays[f"open_{name}"])).max() > LARGEST_SUM:
             raise StateFormatError("stream.open must hold smaller numbers.")
     lost = arrays["clock"][[CLOCK.index("loss"), CLOCK.index("mixture_loss")]] - losses
-    if max(lost.max(), (arrays["loss"] - arrays["open_experts"]).max()) > LARGEST:
+    if max(lost.max(), (arrays["loss"] - arrays["open_experts"]).max()) > LARGEST_SUM:
         raise StateFormatError("stream.open must hold smaller losses.")
 
 
@@ -259,7 +262,7 @@ def _check_masses(arrays: dict[str, Floats]) -> None:
         "stakes": stake + arrays["trackers"].sum() + arrays["stakes"].sum(),
     }
     for name, total in totals.items():
-        if not bool((np.abs(total - 1.0) <= ROUNDING).all()):
+        if not bool((np.abs(total - 1.0) <= SUM_TOLERANCE).all()):
             raise StateFormatError(f"stream.{name} must sum to 1; got {np.ravel(total)[0]:.17g}.")
     if min(stake, arrays["trackers"].min(), arrays["stakes"].min()) < LEAST_STAKE:
         raise StateFormatError("stream.stakes must be positive.")
@@ -273,7 +276,7 @@ def _check_lines(precision: Floats, prior: Floats) -> None:
     """
     a, b, c = precision.T
     a0, _, c0 = prior.T
-    above = (a >= a0 * (1 - ROUNDING)) & (c >= c0 * (1 - ROUNDING))
+    above = (a >= a0 * (1 - SUM_TOLERANCE)) & (c >= c0 * (1 - SUM_TOLERANCE))
     determinant = a * c - b * b
     definite = (determinant >= 0.5 * a0 * c) & (determinant >= 0.5 * c0 * a)
     if not bool((above & definite).all()):

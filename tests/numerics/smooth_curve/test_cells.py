@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from trueodds.numerics.smooth_curve.cells import FARTHEST, LogOddsCells, cells_of, within_reach
+from trueodds.numerics.smooth_curve.cells import (
+    SATURATED_LOG_ODDS,
+    LogOddsCells,
+    cells_of,
+    clip_saturated,
+)
 
 
 def test_few_distinct_scores_stay_as_they_are():
@@ -37,7 +42,7 @@ def test_the_quantile_is_that_of_the_middle_rank_and_weights_are_repetitions():
 def test_infinite_log_odds_stand_at_the_farthest_place_and_are_pooled_with_it():
     z = np.array([-np.inf, -800.0, 0.0, np.inf])
     cells = cells_of(z, np.ones(4), np.ones(4), 200)
-    np.testing.assert_array_equal(cells.z, [-FARTHEST, 0.0, FARTHEST])
+    np.testing.assert_array_equal(cells.z, [-SATURATED_LOG_ODDS, 0.0, SATURATED_LOG_ODDS])
     np.testing.assert_array_equal(cells.n_pos, [2, 1, 1])
 
 
@@ -48,15 +53,15 @@ def test_tiny_weights_have_quantiles_too():
 
 
 def test_scores_of_0_and_1_stand_ln_2_beyond_the_farthest_other_on_both_sides():
-    z, saturated = within_reach(np.array([-np.inf, -2.0, 0.5, 1.0, 900.0]))
+    z, saturated = clip_saturated(np.array([-np.inf, -2.0, 0.5, 1.0, 900.0]))
     np.testing.assert_allclose(np.exp(z), np.exp([-2, -2, 0.5, 1, 2]) * [0.5, 1, 1, 1, 2])
     assert saturated == (True, True)
 
 
 def test_one_saturated_end_is_found_and_without_others_nothing_is_moved():
-    assert within_reach(np.array([-np.inf, 0.0, 1.0]))[1] == (True, False)
-    assert within_reach(np.array([-1.0, 0.0, 1.0]))[1] == (False, False)
-    z, saturated = within_reach(np.array([-np.inf, np.inf]))
+    assert clip_saturated(np.array([-np.inf, 0.0, 1.0]))[1] == (True, False)
+    assert clip_saturated(np.array([-1.0, 0.0, 1.0]))[1] == (False, False)
+    z, saturated = clip_saturated(np.array([-np.inf, np.inf]))
     assert z.tolist() == [-np.inf, np.inf]
     assert saturated == (False, False)
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
-from trueodds.numerics.smooth_curve.fit import Prior, _Bare, fit_all, fit_smooth_curve
+from trueodds.numerics.smooth_curve.fit import Prior, _Simplest, fit_all, fit_smooth_curve
 from trueodds.numerics.smooth_curve.models import Curve
 
 
@@ -107,7 +107,7 @@ def test_the_evidence_is_near_the_integral():
         middle = fits.theta[j, 0]
         area = quad(density, middle - width, middle + width)[0]
         exact = top + np.log(area / (np.sqrt(2 * np.pi) * prior.deviation[j, 0]))
-        assert fits.evidence[j] == pytest.approx(exact, abs=0.02)
+        assert fits.log_evidence[j] == pytest.approx(exact, abs=0.02)
 
 
 def test_weights_are_repetitions():
@@ -118,7 +118,7 @@ def test_weights_are_repetitions():
     )
     twice = fit_all(np.repeat(features, 2, axis=0), np.repeat(offset, 2, axis=1), half, prior)
     np.testing.assert_allclose(once.theta, twice.theta, rtol=1e-9)
-    np.testing.assert_allclose(once.evidence, twice.evidence, rtol=1e-9)
+    np.testing.assert_allclose(once.log_evidence, twice.log_evidence, rtol=1e-9)
 
 
 def test_separable_cells_end_at_finite_coefficients():
@@ -126,17 +126,19 @@ def test_separable_cells_end_at_finite_coefficients():
     prior = Prior(np.zeros((1, 1)), np.ones((1, 1)))
     fits = fit_all(np.array([[-1.0], [1.0]]), np.array([[-600.0, 600.0]]), cells, prior)
     assert np.isfinite(fits.theta).all()
-    assert np.isfinite(fits.evidence).all()
+    assert np.isfinite(fits.log_evidence).all()
 
 
 @pytest.mark.parametrize("n", [100, 1000])
 def test_unchanged_scores_have_more_prior_mass_with_few_rows(n):
     z, n_neg, n_pos = sample(lambda z: z, n)
     cells = LogOddsCells(z, n_neg, n_pos)
-    bare = {kind: _Bare(Curve(cells), kind) for kind in ("as_it_is", "temperature")}
+    simplest = {kind: _Simplest(Curve(cells), kind) for kind in ("unchanged", "temperature")}
     likelihood = n_pos @ log_expit(z) + n_neg @ log_expit(-z)
-    assert bare["as_it_is"].evidence == pytest.approx(likelihood + np.log(8 * (1 + 200 / n)))
-    slope = bare["temperature"].members(z, np.ones(1))[0].mean[0] / z[0]
+    assert simplest["unchanged"].log_evidence == pytest.approx(
+        likelihood + np.log(8 * (1 + 200 / n))
+    )
+    slope = simplest["temperature"].members(z, np.ones(1))[0].mean[0] / z[0]
     likelihood = n_pos @ log_expit(slope * z) + n_neg @ log_expit(-slope * z)
     cost = np.log(n) / 2 - 1  # a parameter was fitted
-    assert bare["temperature"].evidence == pytest.approx(likelihood - cost + np.log(8))
+    assert simplest["temperature"].log_evidence == pytest.approx(likelihood - cost + np.log(8))

@@ -71,8 +71,8 @@ def test_waves_have_the_covariance_of_the_process(cells, length):
 def test_centers_are_the_scores_their_temperature_and_the_base_rate(cells):
     curve = Curve(cells)
     z = np.array([-20.0, -1.0, 2.0])
-    np.testing.assert_allclose(curve.center("as_it_is", z)[1:], z[1:])
-    assert curve.center("as_it_is", z)[0] == max(-8.0, cells.z[0])
+    np.testing.assert_allclose(curve.center("unchanged", z)[1:], z[1:])
+    assert curve.center("unchanged", z)[0] == max(-8.0, cells.z[0])
     hot = curve.center("temperature", z)
     assert hot[2] / hot[1] == pytest.approx(-2)
     rate = (cells.n_pos.sum() + 0.5) / (cells.total + 1)
@@ -85,7 +85,7 @@ def test_literal_scores_of_0_and_1_are_trusted_and_apart_from_the_curve():
     z = np.array([-9.0, -3.0, -2.9, 2.0])
     np.testing.assert_array_equal(curve.jumps(z), [[1], [1], [0], [0]])
     np.testing.assert_array_equal(curve.center("literal", z), [-8, -8, -2.9, 2])
-    np.testing.assert_array_equal(curve.center("as_it_is", z), [-3, -3, -2.9, 2])
+    np.testing.assert_array_equal(curve.center("unchanged", z), [-3, -3, -2.9, 2])
     assert Curve(LogOddsCells(cells.z, cells.n_neg, cells.n_pos)).jumps(z).shape == (4, 0)
 
 
@@ -112,7 +112,7 @@ def test_the_evidence_is_the_sum_over_all_binnings():
     cells = small_cells()
     steps = fit_steps(cells)
     terms = np.array([value for _, value in every_binning(cells, steps.prior)])
-    assert steps.evidence[0] == pytest.approx(np.logaddexp.reduce(terms), abs=1e-9)
+    assert steps.log_evidence[0] == pytest.approx(np.logaddexp.reduce(terms), abs=1e-9)
 
 
 def test_drawn_binnings_have_their_posterior_frequencies():
@@ -120,7 +120,7 @@ def test_drawn_binnings_have_their_posterior_frequencies():
     steps = fit_steps(cells)
     expected = np.zeros(len(cells))
     for inner, value in every_binning(cells, steps.prior):
-        expected[list(inner)] += np.exp(value - steps.evidence[0])
+        expected[list(inner)] += np.exp(value - steps.log_evidence[0])
     drawn = np.zeros(len(cells))
     for starts in steps.binnings:
         drawn[starts[1:-1]] += 1 / len(steps.binnings)

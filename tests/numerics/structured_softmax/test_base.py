@@ -10,7 +10,7 @@ from trueodds.numerics.structured_softmax.base import (
     BaseLoss,
     fit_mixing_base,
     fit_plain_base,
-    temperature_evidence,
+    temperature_log_evidence,
 )
 
 
@@ -81,5 +81,5 @@ def test_the_evidence_of_a_temperature_is_below_its_likelihood_by_half_the_log_o
         rows = some_rows(n)
         base = fit_plain_base(rows)
         likelihood = float(np.vdot(rows.counts, base.logs(rows.p)))
-        penalty = likelihood - temperature_evidence(rows, base)
+        penalty = likelihood - temperature_log_evidence(rows, base)
         assert penalty == pytest.approx(0.5 * np.log(n), abs=1)

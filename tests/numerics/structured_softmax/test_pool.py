@@ -14,7 +14,7 @@ from numerics.structured_rows import some_rows
 from trueodds.numerics.structured_softmax.base import fit_plain_base
 from trueodds.numerics.structured_softmax.model import Block, make_design
 from trueodds.numerics.structured_softmax.pool import (
-    NEGLIGIBLE,
+    LEAST_WEIGHT,
     PSEUDO_OBSERVATIONS,
     Posterior,
     fit_by_evidence,
@@ -32,7 +32,7 @@ def test_weights_are_proportional_to_the_fifth_root_of_the_evidence():
 
 
 def test_members_of_little_weight_are_left_out():
-    found = pool_weights(np.array([-10000.0, 0.0, 5 * np.log(NEGLIGIBLE / 2)]))
+    found = pool_weights(np.array([-10000.0, 0.0, 5 * np.log(LEAST_WEIGHT / 2)]))
     np.testing.assert_array_equal(found, [0, 1, 0])
 
 
@@ -111,7 +111,7 @@ def test_the_evidence_is_near_the_integral_where_that_can_be_computed(monkeypatc
     def density(x):
         posterior.theta = np.array([x, 0.0, 0.0, 0.0])
         posterior.__post_init__()
-        value = posterior.value(np.array([10.0, 0.0, 0.0, 0.0])) - fit.evidence
+        value = posterior.value(np.array([10.0, 0.0, 0.0, 0.0])) - fit.log_evidence
         return np.exp(value) / np.sqrt(2 * np.pi * 0.1)
 
     assert np.log(quad(density, -1.5, 1.5)[0]) == pytest.approx(0, abs=0.02)
@@ -123,7 +123,9 @@ def test_evidence_asks_for_a_matrix_only_where_classes_are_mixed_up():
     mixed = np.exp(logits + 0.8 * logits[[1, 2, 3, 0]])
     wrong = type(plain)(mixed / mixed.sum(axis=0), mixed == mixed.max(axis=0), plain.counts)
     for rows, margin in ((wrong, 20), (plain, -5)):
-        matrix, diagonal = (fits(rows, layout)[1][0].evidence for layout in ("logs", "diagonal"))
+        matrix, diagonal = (
+            fits(rows, layout)[1][0].log_evidence for layout in ("logs", "diagonal")
+        )
         assert np.sign(margin) * (matrix - diagonal) > abs(margin)
 
 
@@ -132,7 +134,7 @@ def test_one_row_of_weight_two_counts_as_two_rows():
     twice = type(rows)(rows.p, rows.top, 2 * rows.counts)
     both = type(rows)(*[np.concatenate([a, a], axis=1) for a in (rows.p, rows.top, rows.counts)])
     one, other = fits(twice)[1][0], fits(both)[1][0]
-    assert one.evidence == pytest.approx(other.evidence, abs=1e-6)
+    assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
     np.testing.assert_allclose(one.theta, other.theta, atol=1e-7)
 
 

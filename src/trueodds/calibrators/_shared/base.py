@@ -661,6 +661,10 @@ def _posterior(cells: KeptCells, scale: InputScale) -> CurvePosterior:
 
     with single_threaded_blas():
         posterior = fit_smooth_curve(
-            cells.z, cells.n_neg, cells.n_pos, centered_on_scores=scale != "raw", with_bare=False
+            cells.z,
+            cells.n_neg,
+            cells.n_pos,
+            centered_on_scores=scale != "raw",
+            with_simplest=False,
         )
     return replace(posterior, z=np.asarray(posterior.z * cells.unit))

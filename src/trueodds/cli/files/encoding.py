@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import InputFiles, uncompressed
-from trueodds.cli.files.lines import BLOCK, LONGEST_LINE, place_of_copy
+from trueodds.cli.files.lines import LONGEST_LINE, READ_BYTES, place_of_copy
 from trueodds.exceptions import InputError
 
 __all__ = ["UTF_8", "guess_encoding", "rows_in_utf8"]
@@ -62,12 +62,12 @@ def _blocks(path: Path, encoding: str) -> Iterator[bytes]:
     """The text of a file in UTF-8, a part at a time."""
     with uncompressed(path) as stream:
         if encoding == UTF_8:
-            while block := stream.read(BLOCK):
+            while block := stream.read(READ_BYTES):
                 yield block
             return
         try:
             text = io.TextIOWrapper(stream, encoding=encoding, newline="")
-            while part := text.read(BLOCK):
+            while part := text.read(READ_BYTES):
                 yield part.encode(UTF_8)
         except LookupError:
             raise UsageError(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
-    "BLOCK",
     "LONGEST_LINE",
+    "READ_BYTES",
     "Lines",
     "check_whole",
     "even_lines",
@@ -32,7 +32,7 @@ __all__ = [
 
 LONGEST_LINE = 32_000_000
 """Bytes; what the reader keeps in memory at once, and so the longest line that it can take."""
-BLOCK = 1 << 20
+READ_BYTES = 1 << 20
 QUOTE, RETURN, FEED, SPACE = b'"\r\n '
 TAIL = 1 << 16
 """Bytes at the end of a file in which totals are looked for."""
@@ -52,7 +52,7 @@ def check_whole(files: InputFiles) -> None:
     """Read compressed files to their end, because the engine may accept truncated ones."""
     for path in files.paths:
         with uncompressed(path) as stream:
-            while stream.read(BLOCK):
+            while stream.read(READ_BYTES):
                 pass
 
 
@@ -114,7 +114,7 @@ class _Scan:
         if target is not None:
             target.write(mark)
         while more:
-            block = stream.read(BLOCK)
+            block = stream.read(READ_BYTES)
             more, block = bool(block), held + block
             # What follows a quote or a return must be in the same block.
             end = len(block.rstrip(b'"\r')) if more else len(block)
@@ -246,7 +246,7 @@ class _Scan:
         """The number of the line at a place in the file, counted from 1."""
         with uncompressed(self._path) as stream:
             count, last = 1, b""
-            while offset > 0 and (block := stream.read(min(BLOCK, offset))):
+            while offset > 0 and (block := stream.read(min(READ_BYTES, offset))):
                 pairs = block.count(b"\r\n") + (last == b"\r" and block.startswith(b"\n"))
                 count += block.count(b"\n") + block.count(b"\r") - pairs
                 offset, last = offset - len(block), block[-1:]

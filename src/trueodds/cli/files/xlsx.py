@@ -37,7 +37,7 @@ MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = 1_048_576, 16_384, 32_767
 """Limits of a sheet and of a cell in Excel."""
 DENSE_CELL = 40
 """Bytes that calamine needs for each cell between the corners of a sheet."""
-BLOCK = 1 << 16
+READ_BYTES = 1 << 16
 LONGEST_TOKEN = 1 << 20
 """Bytes without a new element: more than the longest text of a cell can take, escaped."""
 FREE_SIZE, MOST_PACKED = 50_000_000, 200
@@ -357,7 +357,7 @@ def _scan(
         parser.EndElementHandler = end
     try:
         with book.open(part) as stream:
-            while block := stream.read(BLOCK):
+            while block := stream.read(READ_BYTES):
                 if fed is not None:
                     fed(block)
                 idle += len(block)

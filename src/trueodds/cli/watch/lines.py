@@ -26,7 +26,7 @@ __all__ = ["LineRun"]
 
 STANDARD_INPUT = 0
 """Its descriptor: lines are answered as they come, so nothing may be read ahead."""
-BLOCK = 1 << 16
+READ_BYTES = 1 << 16
 LONGEST_LINE = 1_000_000
 LONGEST_WAIT = 1000
 """Lines after which the state is saved even if more are there."""
@@ -224,7 +224,7 @@ class LineRun:
 def _blocks(handle: int) -> Iterator[tuple[list[bytes], bool]]:
     """Whole lines as they come, and whether no more are there at the moment."""
     rest = b""
-    while block := os.read(handle, BLOCK):
+    while block := os.read(handle, READ_BYTES):
         if len(rest) > LONGEST_LINE:
             raise InputError(f"a line of standard input is longer than {LONGEST_LINE:,} bytes.")
         *lines, rest = (rest + block).split(b"\n")

@@ -63,14 +63,14 @@ from trueodds.monitoring._watch import Watch, later, moment_number
 
 __all__ = ["Delivery", "RowArrays", "WatchRun", "find_files", "locked", "moment_text", "open_watch"]
 
-PATIENCE = 300.0
+LOCK_SECONDS = 300.0
 """Seconds to wait for another run on the same state."""
 SETTLED = 2_000_000_000
 """Nanoseconds after which a file cannot have changed without a new time of change."""
-CHUNK = 1 << 20
+READ_BYTES = 1 << 20
 ROW_BYTES = 40
 """Peak memory per row of what identifies it; see :class:`RowArrays`."""
-BLOCK = 1 << 20
+HASHED_ROWS = 1 << 20
 """Rows that are hashed at once."""
 MOST_REFITTED = 1_000_000
 TEXTS = ("csv", "jsonl")
@@ -100,11 +100,11 @@ def locked(state: str) -> Iterator[None]:
         raise InputError(
             f"{state} is not a regular file, so it cannot be a state file; choose another."
         )
-    with exclusive(state, PATIENCE) as free:
+    with exclusive(state, LOCK_SECONDS) as free:
         if not free:
             raise InputError(
-                f"another run has been using {state} for more than {PATIENCE:g} seconds; nothing "
-                "was counted. Try again later."
+                f"another run has been using {state} for more than {LOCK_SECONDS:g} seconds; "
+                "nothing was counted. Try again later."
             )
         yield
 
@@ -172,7 +172,7 @@ def fingerprint_of(path: Path, content: Path | None = None) -> str:
     """Hash of a file's bytes and of the partition values in its path."""
     digest = hashlib.blake2b(repr(sorted(partitions(path).items())).encode(), digest_size=16)
     with (content or path).open("rb") as stream:
-        while block := stream.read(CHUNK):
+        while block := stream.read(READ_BYTES):
             digest.update(block)
     return digest.hexdigest()
 
@@ -235,7 +235,7 @@ class RowArrays:
 
     def digest(self, at: Any) -> int:
         """The sum of rows with their labels."""
-        blocks = (at[first : first + BLOCK] for first in range(0, len(at), BLOCK))
+        blocks = (at[first : first + HASHED_ROWS] for first in range(0, len(at), HASHED_ROWS))
         sums = (rows_digest(self.keys[b], self.codes[b].astype(np.intp)) for b in blocks)
         return sum(sums) % 2**64
 
@@ -454,7 +454,7 @@ class WatchRun:
             ) in TEXTS and one.path.suffix != ".gz":
                 _copy_lines(stream, target, one.size)
             else:
-                shutil.copyfileobj(stream, target, CHUNK)
+                shutil.copyfileobj(stream, target, READ_BYTES)
         mark = fingerprint_of(one.path, copy)
         return replace(one, copy=copy, fingerprint=mark, size=copy.stat().st_size)
 
@@ -685,7 +685,7 @@ class WatchRun:
 def _copy_lines(stream: Any, target: Any, size: int) -> None:
     """The first ``size`` bytes, without a last line that has no end."""
     rest = b""
-    while size > 0 and (block := stream.read(min(CHUNK, size))):
+    while size > 0 and (block := stream.read(min(READ_BYTES, size))):
         size -= len(block)
         whole, line_end, rest_of_block = block.rpartition(b"\n")
         if line_end:

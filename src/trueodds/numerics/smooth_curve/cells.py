@@ -1,4 +1,4 @@
-"""Evidence in a few hundred cells of the log-odds axis, each with its place among all scores."""
+"""Rows pooled in a few hundred cells of the log-odds axis, with the quantile of each cell."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from trueodds.inputs import Floats
 from trueodds.kernels.elementary import normal_cdf_in_place
 
 __all__ = [
-    "FARTHEST",
+    "SATURATED_LOG_ODDS",
     "LogOddsCells",
     "cells_of",
+    "clip_saturated",
     "saturated_ends",
     "starts_of_ends",
-    "within_reach",
 ]
 
-FARTHEST = 700.0
-"""Log-odds beyond are those of scores of 0 and 1. Clipping at ±40 instead cost 0.04 of log-loss on
-a naive Bayes whose log-odds reach hundreds."""
-NEXT = float(np.log(2))
-"""How much farther out than all other log-odds those of 0 and 1 are placed: 0 is half of the
-smallest score. At ±700, a vote of 0 of 10 was not near one of 1 of 10."""
-NEAREST = 2.0**-100
-"""Log-odds nearer to 0 are 0: a curve that bends between them has no slope that is a float64."""
+SATURATED_LOG_ODDS = 700.0
+"""Log-odds beyond this are those of scores of 0 and 1. Clipping at ±40 instead cost 0.04 of
+log-loss on a naive Bayes whose log-odds reach hundreds."""
+BEYOND_OTHERS = float(np.log(2))
+"""Distance of the log-odds of 0 and 1 from the largest of the others: 0 is half of the smallest
+score. At ±700, a vote of 0 of 10 was not near one of 1 of 10."""
+ZERO_LOG_ODDS = 2.0**-100
+"""Smaller log-odds are 0: the slope of a curve that bends between them exceeds float64."""
 
 NORMAL = NormalDist()
 
@@ -39,11 +39,11 @@ class LogOddsCells:
     Parameters
     ----------
     z : ndarray of shape (n_cells,)
-        Their mean log-odds, strictly increasing.
+        Mean log-odds, strictly increasing.
     n_neg, n_pos : ndarray of shape (n_cells,)
-        The weight of each class.
+        Weight of each class.
     saturated : (bool, bool), default=(False, False)
-        Whether the first cell holds the scores of 0, and the last those of 1.
+        Whether the first cell contains the scores of 0, and the last the scores of 1.
     """
 
     z: Floats
@@ -61,58 +61,58 @@ class LogOddsCells:
 
     @cached_property
     def total(self) -> float:
-        """The weight of everything."""
+        """The total weight."""
         return float(self.weight.sum())
 
     @cached_property
     def quantile(self) -> Floats:
-        """The normal quantile of each cell's mid-rank: where it stands among all scores.
+        """The normal quantile of each cell's mid-rank among all scores.
 
-        On this axis scores are spread alike whatever the model that made them, so one prior on how
-        fast a curve bends suits all.
+        On this axis the scores of every model have the same distribution, so one prior on how fast
+        a curve bends suits all models.
         """
         return normal_quantiles(mid_ranks(self.weight), self.total)
 
     def mean_and_deviation(self, values: Floats) -> tuple[float, float]:
-        """Weighted mean and standard deviation of something that each cell has."""
+        """Return the weighted mean and standard deviation of a value of each cell."""
         mean = float(np.average(values, weights=self.weight))
         variance = float(np.average((values - mean) ** 2, weights=self.weight))
         return mean, max(variance**0.5, 1e-3)
 
 
 def mid_ranks(weight: Floats) -> Floats:
-    """The share of the weight below each row, with half of its own."""
+    """Return the share of the weight below each row, plus half of its weight."""
     above = np.cumsum(weight)
     return np.asarray((above - weight / 2) / above[-1])
 
 
 def normal_quantiles(rank: Floats, total: float) -> Floats:
-    """Normal quantiles of ranks; the ends stand where a quarter of an instance would."""
+    """Return normal quantiles of ranks; the ends are at the rank of a quarter of a row."""
     end = max(min(0.25 / total, 0.25), 2.0**-52)
     return np.array([NORMAL.inv_cdf(r) for r in np.clip(rank, end, 1 - end).tolist()])
 
 
-def within_reach(z: Floats) -> tuple[Floats, tuple[bool, bool]]:
-    """Increasing log-odds with those of scores of 0 and 1 next to the others; which of them occur.
+def clip_saturated(z: Floats) -> tuple[Floats, tuple[bool, bool]]:
+    """Return log-odds with those of scores of 0 and 1 next to the others, and which occur.
 
-    How finely a score can express "nearly sure" is a property of the model and not of the class, so
-    the farthest of the others counts for both ends. Without others, nothing is known and done.
+    The largest finite log-odds are a property of the model and not of the class, so both ends use
+    the largest size of the others. Without others, the log-odds are returned unchanged.
     """
     size = np.abs(z)
-    inner = size[size < FARTHEST]
+    inner = size[size < SATURATED_LOG_ODDS]
     if len(inner) in (0, len(z)):
         return z, (False, False)
-    end = float(inner.max()) + NEXT
+    end = float(inner.max()) + BEYOND_OTHERS
     return np.clip(z, -end, end), saturated_ends(z)
 
 
 def saturated_ends(z: Floats) -> tuple[bool, bool]:
     """Whether increasing log-odds begin with scores of 0, and end with scores of 1."""
-    return bool(z[0] <= -FARTHEST), bool(z[-1] >= FARTHEST)
+    return bool(z[0] <= -SATURATED_LOG_ODDS), bool(z[-1] >= SATURATED_LOG_ODDS)
 
 
 def starts_of_ends(z: Floats, saturated: tuple[bool, bool]) -> np.ndarray:
-    """Where to begin a cell so that saturated scores have cells of their own."""
+    """Return where a cell must begin so that saturated scores have separate cells."""
     return np.array([1, len(z) - 1])[list(saturated)]
 
 
@@ -127,7 +127,9 @@ def cells_of(
 
     Up to half as many more distinct log-odds are not pooled, and saturated ones never are.
     """
-    z = np.where(np.abs(z) < NEAREST, 0.0, np.clip(z, -FARTHEST, FARTHEST))
+    z = np.where(
+        np.abs(z) < ZERO_LOG_ODDS, 0.0, np.clip(z, -SATURATED_LOG_ODDS, SATURATED_LOG_ODDS)
+    )
     weight = n_neg + n_pos
     if len(z) > 1.5 * n_cells:
         rank = mid_ranks(weight)

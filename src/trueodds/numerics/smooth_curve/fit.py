@@ -1,13 +1,13 @@
-"""Fit all models to the cells, and weigh them by their evidence.
+"""Fit all models to the cells, and average them with their evidence as weights.
 
 Models are Bayesian logistic regressions on the same features, fitted together by Laplace's method.
 Model j has log-odds η = offset_j + X·θ, with θ ~ N(mean_j, diag(deviation_j²)). Its posterior is
-taken as normal around the most probable θ, with the Hessian there, and its evidence is
+approximated by a normal around the most probable θ, with the Hessian H there. Its evidence is
 
-    ln p(y) ≈ ln p(y | θ) + ln p(θ) + ½·d·ln 2π − ½·ln det H.
+    ln p(y) ≈ ln p(y | θ) + ln p(θ) + 0.5·d·ln 2π − 0.5·ln det H.
 
-Models differ in offset and prior only. ``kernels/laplace.py`` fits one after the other, each from
-the solution of one whose prior is a little narrower.
+Models differ only in offset and prior. ``kernels/laplace.py`` fits one after the other, each from
+the solution of a model with a narrower prior.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from trueodds.inputs import Floats
 from trueodds.kernels.laplace import LogisticModels, standard_deviations
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of, within_reach
+from trueodds.numerics.smooth_curve.cells import LogOddsCells, cells_of, clip_saturated
 from trueodds.numerics.smooth_curve.models import (
     AMPLITUDES,
     CENTERS,
@@ -46,37 +46,38 @@ __all__ = [
 ]
 
 LEAST_WEIGHT = 3e-3
-"""Models with a smaller share are left out: they would move no probability by more."""
+"""Models with a smaller weight are left out; none would change a probability by more."""
 LENGTHS = (1.2, 0.4)
-"""Of waves, on the axis of normal quantiles; scores fill about −3 to 3 of it."""
+"""Lengths of waves on the axis of normal quantiles, on which scores range from about −3 to 3."""
 FINER_LENGTH = 0.12
 """Tried, as are steps, if there are many rows or the shorter of the lengths is clearly better."""
 ROWS_FOR_FINER_WAVES, ROWS_FOR_STEPS = 2000, 300
-BARE_COUNTS_AS = 8.0
-"""Models of the 77 that one without features is worth, a priori. With 1, calibrated scores lose up
-to 0.0008 of log-loss at 1,000 rows; with 4 or 12, the mean over the arena is the same to 0.0001."""
+SIMPLEST_COUNT_AS = 8.0
+"""Prior weight of a model without features; the other 77 have 1 or 2. With 1, calibrated scores
+lose up to 0.0008 of log-loss at 1,000 rows; with 4 or 12, the mean over the accuracy benchmark is
+the same to 0.0001."""
 CAUTIOUS_UNTIL = 200.0
 """Unchanged scores are worth (1 + 200/n) times as much: with few rows, a change that the evidence
 hardly supports harms more often. Without it, 20 of 873 experiments lose more than 0.002 of
 log-loss; with it, 10 do, and the mean loss is the same to 0.0001."""
 JUMP_CENTERS = (
-    Center("as_it_is", 0.3),
+    Center("unchanged", 0.3),
     Center("temperature", 0.3),
     Center("squashed", 0.3, SQUASHED_COUNTS_AS),
     Center("base_rate", 1.0),
 )
 JUMP_LENGTHS = (None, LENGTHS[0])
 JUMPS_COUNT_AS = 4.0
-"""Models in which scores of 0 and 1 are apart from the curve, if there are such scores; each is
-worth so many others a priori. With 1, intervals at scores of 0 and 1 are too narrow."""
-WORTH_A_LOOK = 3.0
-"""The difference of evidence, in nats, that makes it so: odds of 20 to 1."""
-FINER_CENTERS = (Center("as_it_is", 1.0), Center("temperature", 1.0), Center("base_rate", 1.0))
-"""Where short waves are needed, it matters little what they are added to."""
+"""Prior weight of a model that separates scores of 0 and 1 from the curve, if there are such
+scores. With 1, intervals at scores of 0 and 1 are too narrow."""
+FINER_GAIN = 3.0
+"""The shorter length is clearly better with this difference of log evidence: odds of 20 to 1."""
+FINER_CENTERS = (Center("unchanged", 1.0), Center("temperature", 1.0), Center("base_rate", 1.0))
+"""Few centers, because with short waves the center matters little."""
 
 
 def n_cells_for(total: float) -> tuple[int, int]:
-    """Cells for waves and for steps: more rows show finer detail."""
+    """Return the number of cells for waves and for steps; more rows show finer detail."""
     if total < 3000:
         return 200, 200
     return (400, 400) if total < 30_000 else (400, 1000)
@@ -88,7 +89,7 @@ def fit_smooth_curve(
     n_pos: Floats,
     *,
     centered_on_scores: bool = True,
-    with_bare: bool = True,
+    with_simplest: bool = True,
 ) -> CurvePosterior:
     """The posterior of the curve.
 
@@ -97,42 +98,42 @@ def fit_smooth_curve(
     z : ndarray of shape (n,)
         Log-odds, strictly increasing; ±inf is legal.
     n_neg, n_pos : ndarray of shape (n,)
-        The weight of each class at each.
+        Weight of each class at each score.
     centered_on_scores : bool, default=True
-        Whether the scores themselves may be right. Not if they are margins.
-    with_bare : bool, default=True
-        Whether models take part that learn nothing, or a temperature alone. They make forecasts
-        better, but are sure of themselves, so intervals are better off without.
+        Whether the scores themselves may be calibrated. Not for decision values.
+    with_simplest : bool, default=True
+        Whether to include models that learn nothing or only a temperature. They improve forecasts,
+        but make intervals too narrow.
     """
     for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
     saturated = (False, False)
     if centered_on_scores:
-        z, saturated = within_reach(z)
+        z, saturated = clip_saturated(z)
     cells = cells_of(z, n_neg, n_pos, for_waves, saturated)
     curve = Curve(cells)
 
     def batch(
         length: float | None, among: Sequence[Center] = CENTERS, *, jumps: bool = False
     ) -> _Batch:
-        centers = [c for c in among if centered_on_scores or c.kind != "as_it_is"]
+        centers = [c for c in among if centered_on_scores or c.kind != "unchanged"]
         return _Batch(curve, centers, length, jumps=jumps)
 
     families: list[_Family] = [batch(None)]
-    if with_bare:
-        families.append(_Bare(curve, "temperature"))
-    if with_bare and centered_on_scores:
-        families.append(_Bare(curve, "as_it_is"))
+    if with_simplest:
+        families.append(_Simplest(curve, "temperature"))
+    if with_simplest and centered_on_scores:
+        families.append(_Simplest(curve, "unchanged"))
         if any(saturated):
-            families.append(_Bare(curve, "literal"))
+            families.append(_Simplest(curve, "literal"))
     if len(cells) > 1:  # a single point has no shape
         long, short = (batch(length) for length in LENGTHS)
         families += [long, short]
         if any(saturated):
             families += [batch(length, JUMP_CENTERS, jumps=True) for length in JUMP_LENGTHS]
-        gain = short.evidence.max() - long.evidence.max()
-        if cells.total >= ROWS_FOR_FINER_WAVES or gain > WORTH_A_LOOK:
+        gain = short.log_evidence.max() - long.log_evidence.max()
+        if cells.total >= ROWS_FOR_FINER_WAVES or gain > FINER_GAIN:
             families.append(batch(FINER_LENGTH, FINER_CENTERS))
-        if cells.total >= ROWS_FOR_STEPS or gain > WORTH_A_LOOK:
+        if cells.total >= ROWS_FOR_STEPS or gain > FINER_GAIN:
             families.append(fit_steps(cells_of(z, n_neg, n_pos, for_steps, saturated)))
     return _average(curve, families)
 
@@ -141,17 +142,17 @@ class _Family(Protocol):
     """Some models, with the evidence of each."""
 
     @property
-    def evidence(self) -> Floats: ...
+    def log_evidence(self) -> Floats: ...
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]: ...
 
 
 def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
-    """Everything that has evidence, at the knots."""
+    """Average the models, at the knots."""
     cells = curve.cells
-    top = max(family.evidence.max() for family in families)
-    total = sum(np.exp(family.evidence - top).sum() for family in families)
-    weights = [np.exp(family.evidence - top) / total for family in families]
+    top = max(family.log_evidence.max() for family in families)
+    total = sum(np.exp(family.log_evidence - top).sum() for family in families)
+    weights = [np.exp(family.log_evidence - top) / total for family in families]
     knots = _knots(curve)
     for family, weight in zip(families, weights, strict=True):
         if isinstance(family, Steps) and weight[0] >= LEAST_WEIGHT:
@@ -164,25 +165,25 @@ def _average(curve: Curve, families: Sequence[_Family]) -> CurvePosterior:
     return CurvePosterior(knots, np.interp(knots, cells.z, cells.weight), tuple(members))
 
 
-class _Bare:
-    """A center by itself: nothing is learned, or a temperature alone."""
+class _Simplest:
+    """A center without features: nothing is learned, or only a temperature."""
 
     def __init__(self, curve: Curve, kind: Kind) -> None:
         self._curve, self._kind = curve, kind
         cells = curve.cells
         eta = curve.center(kind, cells.z)
         likelihood = eta @ cells.n_pos - np.logaddexp(0, eta) @ cells.weight
-        counts_as = BARE_COUNTS_AS
+        counts_as = SIMPLEST_COUNT_AS
         if kind != "temperature":
             counts_as *= 1 + CAUTIOUS_UNTIL / max(cells.total, 1.0)
-        self.evidence = np.array([likelihood - charge(kind, cells) + np.log(counts_as)])
-        # Of the logarithm of a temperature: what the rows say of it, and its prior.
+        self.log_evidence = np.array([likelihood - parameter_cost(kind, cells) + np.log(counts_as)])
+        # Precision of the logarithm of a temperature, from the rows and from its prior.
         q = sigmoid(eta)
         precision = cells.weight @ (q * (1 - q) * eta**2) + SPREAD_FACTOR**-2
         self._deviation = float(precision**-0.5) if kind == "temperature" else 0.0
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
-        """One curve, uncertain by its temperature alone."""
+        """Return one curve, whose only uncertainty is its temperature."""
         if not weight[0]:
             return []
         eta = self._curve.center(self._kind, knots)
@@ -190,8 +191,8 @@ class _Bare:
         return [CurveMember(float(weight[0]), eta, np.abs(deviation), deviation[:, None])]
 
 
-def charge(kind: Kind, cells: LogOddsCells) -> float:
-    """A temperature was fitted to the same rows: what one parameter costs, less its prior."""
+def parameter_cost(kind: Kind, cells: LogOddsCells) -> float:
+    """Return the cost in nats of a temperature that was fitted to the same rows, less its prior."""
     return 0.5 * np.log(cells.total) - 1 if kind in ("temperature", "squashed") else 0.0
 
 
@@ -220,10 +221,10 @@ class _Batch:
         offset = self._offsets(curve.cells.z)
         parents = _parents(centers, len(amplitudes))
         self._fits = fit_all(features, offset, curve.cells, prior, parents)
-        charges = {kind: charge(kind, curve.cells) for kind in set(self._kinds)}
-        self.evidence = self._fits.evidence - [charges[kind] for kind in self._kinds]
-        self.evidence += np.log([center.counts_as for _ in amplitudes for center in centers])
-        self.evidence += np.log(JUMPS_COUNT_AS) if jumps else 0.0
+        costs = {kind: parameter_cost(kind, curve.cells) for kind in set(self._kinds)}
+        self.log_evidence = self._fits.log_evidence - [costs[kind] for kind in self._kinds]
+        self.log_evidence += np.log([center.counts_as for _ in amplitudes for center in centers])
+        self.log_evidence += np.log(JUMPS_COUNT_AS) if jumps else 0.0
 
     def _features(self, z: Floats) -> Floats:
         columns = [self._curve.features(z)]
@@ -238,7 +239,7 @@ class _Batch:
         return np.array([by_kind[kind] for kind in self._kinds])
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
-        """Those with enough weight, at the knots."""
+        """Return the models with positive weight, at the knots."""
         chosen = np.flatnonzero(weight)
         if not len(chosen):
             return []
@@ -254,7 +255,7 @@ class _Batch:
 
 
 def _parents(centers: Sequence[Center], n_amplitudes: int) -> list[int]:
-    """For each model one with a narrower prior and the same center, or −1."""
+    """Return, for each model, one with a narrower prior and the same center, or −1."""
     first = [
         j - 1 if j and centers[j - 1].kind == center.kind else -1
         for j, center in enumerate(centers)
@@ -263,7 +264,7 @@ def _parents(centers: Sequence[Center], n_amplitudes: int) -> list[int]:
 
 
 def _knots(curve: Curve) -> Floats:
-    """The cells' log-odds, and points between those that lie far apart."""
+    """Return the log-odds of the cells, and points between those that are far apart."""
     z = curve.cells.z
     far = np.maximum(
         np.diff(curve.cells.quantile) / FAR_QUANTILE, np.diff(squash(z)) / FAR_SQUASHED
@@ -280,7 +281,7 @@ FAR_QUANTILE, FAR_SQUASHED, MOST_PIECES = 0.2, 0.5, 16
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Where the coefficients of each model are expected; arrays of shape (n_models, n_features)."""
+    """Prior mean and deviation of the coefficients; arrays of shape (n_models, n_features)."""
 
     mean: Floats
     deviation: Floats
@@ -296,13 +297,13 @@ class Fits:
         The most probable coefficients.
     factor : ndarray of shape (n_models, n_features, n_features)
         Upper triangular U; Uᵀ·U is the precision of the normal approximation.
-    evidence : ndarray of shape (n_models,)
+    log_evidence : ndarray of shape (n_models,)
         The logarithm of the marginal likelihood; −inf for a model that could not be fitted.
     """
 
     theta: Floats
     factor: Floats
-    evidence: Floats
+    log_evidence: Floats
 
 
 def fit_all(
@@ -321,13 +322,13 @@ def fit_all(
     cells : LogOddsCells
     prior : Prior
     parents : sequence of int, default=None
-        For each model an earlier one whose solution may be near, or −1.
+        For each model, an earlier one from whose solution to start, or −1.
     """
     n_models, n_features = prior.mean.shape
     theta = prior.mean.copy()
     hessian = np.empty((n_models, n_features, n_features))
     factor = np.zeros((n_models, n_features, n_features))
-    evidence = np.empty(n_models)
+    log_evidence = np.empty(n_models)
     LogisticModels(features, cells.n_pos, cells.weight).fit(
         offset,
         prior.mean,
@@ -336,6 +337,6 @@ def fit_all(
         theta,
         hessian,
         factor,
-        evidence,
+        log_evidence,
     )
-    return Fits(theta, factor, np.where(np.isnan(evidence), -np.inf, evidence))
+    return Fits(theta, factor, np.where(np.isnan(log_evidence), -np.inf, log_evidence))

@@ -1,4 +1,4 @@
-"""What a fitted calibrator keeps of its evidence: enough to say later how sure one can be."""
+"""The summary of its rows that a fitted calibrator stores for its intervals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.kernels.tables import count_in_cells
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.smooth_curve.cells import (
-    FARTHEST,
+    SATURATED_LOG_ODDS,
     cells_of,
     saturated_ends,
     starts_of_ends,
@@ -19,9 +19,9 @@ from trueodds.numerics.smooth_curve.cells import (
 __all__ = ["KeptCells", "kept_of_columns", "kept_of_rows", "margin_unit"]
 
 MOST_CELLS = 1000
-"""As many as the finest of the models of a curve looks at."""
-MANY = 20_000
-"""Neighbors of more scores are first put together, so that few logarithms are taken."""
+"""Cells of the finest model of a curve."""
+MERGED_ABOVE = 20_000
+"""More scores are first merged with their neighbors, to compute fewer logarithms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +31,11 @@ class KeptCells:
     Parameters
     ----------
     z : ndarray of shape (n_cells,)
-        Mean log-odds of each, or mean margin in units of ``unit``; strictly increasing.
+        Mean log-odds of each, or mean decision value divided by ``unit``; strictly increasing.
     n_neg, n_pos : ndarray of shape (n_cells,)
-        The weight of each class.
+        Weight of each class.
     unit : float
-        What margins were divided by; 1 for probabilities and log-odds.
+        Divisor of decision values; 1 for probabilities and log-odds.
     """
 
     z: Floats
@@ -45,16 +45,16 @@ class KeptCells:
 
 
 def kept_of_columns(score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale) -> KeptCells:
-    """Cells of increasing scores and the weight of each class at each."""
+    """Return cells of increasing scores, given the weight of each class at each score."""
     saturated = (False, False)
     if scale != "raw":
         saturated = saturated_ends(log_odds(score[[0, -1]], scale))
-    if len(score) > MANY:
-        starts = np.arange(0, len(score), -(-len(score) // MANY))
+    if len(score) > MERGED_ABOVE:
+        starts = np.arange(0, len(score), -(-len(score) // MERGED_ABOVE))
         starts = np.union1d(starts, starts_of_ends(score, saturated))
         weight = n_neg + n_pos
         if scale == "logit":
-            score = np.clip(score, -FARTHEST, FARTHEST)
+            score = np.clip(score, -SATURATED_LOG_ODDS, SATURATED_LOG_ODDS)
         score = np.add.reduceat(score * weight, starts) / np.add.reduceat(weight, starts)
         n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
     unit = margin_unit(score, n_neg + n_pos) if scale == "raw" else 1.0
@@ -63,15 +63,15 @@ def kept_of_columns(score: Floats, n_neg: Floats, n_pos: Floats, scale: InputSca
 
 
 def kept_of_rows(score: Floats, positive: Labels, scale: InputScale) -> KeptCells:
-    """Cells of rows that are not sorted, in a few nanoseconds each.
+    """Return cells of rows that are not sorted, in a few nanoseconds per row.
 
-    Scores within a 64th of the distance from the nearer of 0 and 1 count as equal.
+    Scores that differ by less than 1/64 of their distance from 0 or 1 are equal.
     """
     is_probability = scale == "probability"
     unit = 1.0
     if not is_probability:
         size = float(np.abs(score[np.isfinite(score)]).max(initial=0.0))
-        score = np.clip(score, -max(size, FARTHEST), max(size, FARTHEST))
+        score = np.clip(score, -max(size, SATURATED_LOG_ODDS), max(size, SATURATED_LOG_ODDS))
         scaled = score / (size or 1.0)  # their squares cannot overflow
         unit = max(float(scaled.std()) * (size or 1.0), 1e-300)
     count, hits, total = count_in_cells(score, positive, is_probability, unit)
@@ -79,9 +79,9 @@ def kept_of_rows(score: Floats, positive: Labels, scale: InputScale) -> KeptCell
 
 
 def margin_unit(score: Floats, weight: Floats) -> float:
-    """What a margin must be divided by to spread as log-odds do.
+    """Return the divisor that gives decision values the spread of log-odds.
 
-    A power of two, so that no digit of a score is lost.
+    It is a power of two, so that no digit of a score is lost.
     """
     size = float(np.abs(score).max()) or 1.0
     share = weight / weight.sum()

@@ -1,28 +1,27 @@
 """The models that are averaged: smooth curves (center, features, waves), and step functions.
 
-A smooth model says η(z) = center(z) + θ·features(z) + f(v(z)), where z are log-odds, v their normal
-quantiles, and f is a Gaussian process.
+The curve of a smooth model is η(z) = center(z) + θ·features(z) + f(v(z)), where z are log-odds, v
+their normal quantiles, and f is a Gaussian process.
 
-*Centers* are where the curve is expected, so that few rows change little: the scores as they are
-(``literal``: scores of 0 and 1 as well, which otherwise are taken for half of the next score);
-their temperature; the temperature of squashed scores (for models whose log-odds reach hundreds);
-the base rate, with half of the ranking kept.
-*Features* shift the curve, turn it, bend either end by itself, and turn it on the axis of ranks.
-*Jumps* set scores of exactly 0 and 1 apart from the curve that leads to them, in some models.
-*Waves* let it bend anywhere. Three amplitudes and some lengths are averaged, and none at all.
+*Centers* are the prior means of the curve, so that few rows change little. A center is the
+unchanged scores, their temperature, the temperature of squashed scores (for models whose log-odds
+reach hundreds), or the base rate with half of the ranking. Scores of 0 and 1 are read as half of
+the next score, except with the center ``literal``.
+*Features* shift the curve, turn it, bend each end separately, and turn it on the axis of ranks.
+*Jumps* separate scores of exactly 0 and 1 from the curve next to them, in some models.
+*Waves* let it bend anywhere. Three amplitudes and some lengths are averaged, and no waves.
 
-Where the constants come from: deviations of 0.1, 0.3 and 1 say that calibrated log-odds differ from
-the center by about a tenth, a third, or all of a typical spread; amplitudes of 0.3, 1 and 2.5 say
-the same of waves; lengths of 0.4 and 1.2 are a small and a large part of the axis of quantiles, of
-which scores fill about −3 to 3. No single one is right for all data, which is why all are averaged,
-each with the weight of its evidence. ``benchmarks/choices/smooth_prior.py`` measures what happens
-if they are halved or doubled.
+Deviations of 0.1, 0.3 and 1 mean that calibrated log-odds differ from the center by about a tenth,
+a third, or all of a typical spread. Amplitudes of 0.3, 1 and 2.5 mean the same for waves. Lengths
+of 0.4 and 1.2 are a small and a large part of the axis of quantiles, on which scores range from
+about −3 to 3. No single one is right for all data, so all are averaged with their evidence as
+weights. ``benchmarks/choices/smooth_prior.py`` measures the effect of halving and doubling them.
 
-*Step functions* are averaged over where the steps may lie. A smooth process cannot follow a jump,
-such as that of a model with few distinct scores or of a rule that overrides it. A bin from cell a
-to cell b with a Beta prior has the marginal likelihood L(a, b), and a boundary lies after each cell
-with the same prior probability. Summing over all binnings from the left gives their evidence, and
-walking back draws binnings from their posterior.
+*Step functions* are averaged over the positions of their steps. A smooth process cannot follow a
+jump, such as that of a model with few distinct scores or of a rule that overrides it. A bin from
+cell a to cell b with a Beta prior has the marginal likelihood L(a, b), and a boundary lies after
+each cell with the same prior probability. The sum over all binnings from the left is their
+evidence, and walking back draws binnings from their posterior.
 """
 
 from __future__ import annotations
@@ -49,30 +48,30 @@ __all__ = [
     "temperature",
 ]
 
-Kind = Literal["as_it_is", "literal", "temperature", "squashed", "base_rate"]
+Kind = Literal["unchanged", "literal", "temperature", "squashed", "base_rate"]
 
 AMPLITUDES = (0.3, 1.0, 2.5)
 JUMP = 1.0
-"""How far scores of 0 and 1 may be from the curve, where they are set apart from it."""
+"""Prior deviation of scores of 0 and 1 from the curve, in models that separate them."""
 BEND = 3.0
 """Log-odds up to which squashing changes little."""
-TRUSTED = 8.0
-"""Log-odds beyond which no model is believed as it is: one error in 3,000."""
+TRUSTED_LOG_ODDS = 8.0
+"""Log-odds to which unchanged scores are clipped: one error in 3,000."""
 SPREAD, SPREAD_FACTOR = 2.5, 0.8
-"""Of calibrated log-odds, a priori: log-normal, with this median and deviation of its logarithm."""
+"""The spread of calibrated log-odds is log-normal a priori, with this median and log-deviation."""
 SQUASHED_COUNTS_AS = 2.0
 """With 1, log-loss on the arenas is higher by 0.00003 ± 0.00003 and 0.00008 ± 0.00003."""
 HALF_THE_RANKING = (0.0, 0.5, 0.0, 0.5)
 JITTER = 1e-6
 SPACING, FEWEST_INDUCING = 0.7, 12
-"""Of inducing points, in lengths; closer ones change no probability by 1e-4."""
+"""Spacing of inducing points, in lengths; closer ones change no probability by 1e-4."""
 
 
 @dataclass(frozen=True)
 class Center:
-    """Where a curve is expected, and how far from it the features' coefficients may lie.
+    """The prior mean of a curve, and the prior deviation of the coefficients of its features.
 
-    ``counts_as`` is the number of models that one with this center is worth, a priori.
+    ``counts_as`` is the prior weight of a model with this center.
     """
 
     kind: Kind
@@ -81,7 +80,7 @@ class Center:
 
 
 CENTERS = (
-    *(Center("as_it_is", deviation) for deviation in (0.1, 0.3, 1.0)),
+    *(Center("unchanged", deviation) for deviation in (0.1, 0.3, 1.0)),
     *(Center("temperature", deviation) for deviation in (0.1, 0.3, 1.0)),
     *(Center("squashed", deviation, SQUASHED_COUNTS_AS) for deviation in (0.1, 0.3, 1.0)),
     *(Center("base_rate", deviation) for deviation in (1.0, 2.0)),
@@ -89,14 +88,14 @@ CENTERS = (
 
 
 def squash(z: Floats) -> Floats:
-    """Nearly z up to 3, logarithmic beyond."""
+    """Return about z up to 3, and a logarithm beyond."""
     return np.sign(z) * BEND * np.log1p(np.abs(z) / BEND)
 
 
 def temperature(z: Floats, cells: LogOddsCells) -> float:
-    """The most probable factor of z, under a prior that calibrated log-odds spread by about 2.5.
+    """Return the most probable factor of z, if calibrated log-odds have a spread of about 2.5.
 
-    A flat prior would be too sure of separable samples: log-loss .24 where this has .13.
+    A flat prior is overconfident in separable samples: log-loss 0.24 where this prior has 0.13.
     """
     middle = np.log(SPREAD / cells.mean_and_deviation(z)[1])
     low, high = middle - 4 * SPREAD_FACTOR, middle + 4 * SPREAD_FACTOR
@@ -110,9 +109,9 @@ def temperature(z: Floats, cells: LogOddsCells) -> float:
 
 
 class Curve:
-    """Features and centers at any log-odds, as they are scaled for some cells.
+    """Features and centers at any log-odds, scaled for some cells.
 
-    Beyond the first and the last cell, everything is as it is there.
+    Beyond the first and the last cell they are constant.
     """
 
     def __init__(self, cells: LogOddsCells) -> None:
@@ -126,22 +125,22 @@ class Curve:
         self._squashed_temperature = temperature(squashed, cells)
 
     def quantile(self, z: Floats) -> Floats:
-        """The normal quantile at which a score stands."""
+        """Return the normal quantile of a score."""
         return np.interp(z, self.cells.z, self.cells.quantile)
 
     def inside(self, z: Floats) -> Floats:
-        """Log-odds brought into the range of the cells."""
+        """Return log-odds clipped to the range of the cells."""
         return np.clip(z, self.cells.z[0], self.cells.z[-1])
 
     def features(self, z: Floats) -> Floats:
-        """One, and three shapes with mean 0 and deviation 1; of shape (n, 4)."""
+        """Return one, and three shapes with mean 0 and deviation 1; of shape (n, 4)."""
         squashed = squash(self.inside(z))
         shapes = (squashed, np.abs(squashed), self.quantile(z))
         scaled = [(x - mean) / sd for x, (mean, sd) in zip(shapes, self._scales, strict=True)]
         return np.column_stack([np.ones_like(z), *scaled])
 
     def waves(self, z: Floats, length: float) -> Floats:
-        """Functions whose coefficients are independent and standard normal for a unit process."""
+        """Return functions with independent, standard normal coefficients for a unit process."""
         inducing = self._inducing(length)
 
         def kernel(v: Floats) -> Floats:
@@ -151,29 +150,33 @@ class Curve:
         return np.linalg.solve(np.linalg.cholesky(covariance), kernel(self.quantile(z))).T
 
     def jumps(self, z: Floats) -> Floats:
-        """One at scores of 0, and one at scores of 1; of shape (n, number of such ends)."""
+        """Return indicators of scores of 0 and of scores of 1; one column for each that occurs."""
         ends = zip(self._ends(z), self.cells.saturated, strict=True)
         return np.array([end for end, is_so in ends if is_so], float).reshape(-1, len(z)).T
 
     def _ends(self, z: Floats) -> tuple[np.ndarray, np.ndarray]:
-        """Which are scores of 0, and which scores of 1."""
+        """Return which scores are 0, and which are 1."""
         low, high = self.cells.saturated
         return (z <= self.cells.z[0]) & low, (z >= self.cells.z[-1]) & high
 
     def _inducing(self, length: float) -> Floats:
-        """Points at which a process is known: in steps of 0.7 lengths, or the cells if fewer."""
+        """Return the inducing points: in steps of 0.7 lengths, or the cells if they are fewer."""
         v = self.cells.quantile
         needed = max(math.ceil((v[-1] - v[0]) / (SPACING * length)) + 1, FEWEST_INDUCING)
         return v if len(v) <= needed else np.linspace(v[0], v[-1], needed)
 
     def center(self, kind: Kind, z: Floats) -> Floats:
-        """Where the curve is expected."""
+        """Return the prior mean of the curve."""
         z = self.inside(z)
-        if kind == "as_it_is":
-            return self.inside(np.clip(z, -TRUSTED, TRUSTED))
+        if kind == "unchanged":
+            return self.inside(np.clip(z, -TRUSTED_LOG_ODDS, TRUSTED_LOG_ODDS))
         if kind == "literal":
             low, high = self._ends(z)
-            return np.where(low, -TRUSTED, np.where(high, TRUSTED, np.clip(z, -TRUSTED, TRUSTED)))
+            return np.where(
+                low,
+                -TRUSTED_LOG_ODDS,
+                np.where(high, TRUSTED_LOG_ODDS, np.clip(z, -TRUSTED_LOG_ODDS, TRUSTED_LOG_ODDS)),
+            )
         if kind == "temperature":
             return self._temperature * z
         if kind == "squashed":
@@ -183,31 +186,31 @@ class Curve:
 
 EXPECTED_BOUNDARIES = 5.0
 N_DRAWN = 32
-"""Binnings that stand for all."""
+"""Binnings that represent all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Step functions drawn from their posterior, and the evidence for there being steps.
+    """Step functions drawn from their posterior, and the evidence for steps.
 
     Parameters
     ----------
     cells : LogOddsCells
-    evidence : ndarray of shape (1,)
-        The logarithm of the marginal likelihood of all step functions together.
+    log_evidence : ndarray of shape (1,)
+        Logarithm of the marginal likelihood, summed over all step functions.
     binnings : list of ndarray
-        Where the bins of each drawn function begin; the number of cells ends the last.
+        First cells of the bins of each drawn function, and the number of cells.
     prior : (float, float)
         Pseudo-counts of negatives and positives in every bin.
     """
 
     cells: LogOddsCells
-    evidence: Floats
+    log_evidence: Floats
     binnings: list[np.ndarray]
     prior: tuple[float, float]
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
-        """The drawn functions, which share a weight, at knots of the log-odds axis."""
+        """Return the drawn functions, with equal parts of the weight, at knots of the log-odds."""
         if not weight[0]:
             return []
         from scipy.special import digamma, polygamma
@@ -233,7 +236,7 @@ def fit_steps(cells: LogOddsCells) -> Steps:
     n = len(cells)
     rate = float((cells.n_pos.sum() + 0.5) / (cells.total + 1))
     last_bin_start = np.empty(n * (n + 1) // 2)
-    evidence = sum_over_binnings(
+    log_evidence = sum_over_binnings(
         np.append(0.0, np.cumsum(cells.n_pos)),
         np.append(0.0, np.cumsum(cells.n_neg)),
         rate,
@@ -244,4 +247,4 @@ def fit_steps(cells: LogOddsCells) -> Steps:
     begins = np.empty((N_DRAWN, n), dtype=np.uint8)
     draw_binnings(last_bin_start, np.random.default_rng(0).random(N_DRAWN * n), begins)
     binnings = [np.append(np.flatnonzero(row), n) for row in begins]
-    return Steps(cells, np.array([evidence]), binnings, (1 - rate, rate))
+    return Steps(cells, np.array([log_evidence]), binnings, (1 - rate, rate))

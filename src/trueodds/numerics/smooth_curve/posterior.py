@@ -1,4 +1,4 @@
-"""What is known of the curve: a mixture of normal processes, at some knots."""
+"""The posterior of the curve: a mixture of normal processes at some knots."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["CurveMember", "CurvePosterior"]
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 BISECTIONS = 40
-LEAST = 1e-300
-"""Probabilities below have no logarithm worth keeping."""
-FURTHEST = -float(np.log(LEAST))
-"""Log-odds beyond are taken for these: curves far from all evidence may go anywhere."""
+LEAST_PROBABILITY = 1e-300
+"""Smaller probabilities are replaced by this before a logarithm."""
+LARGEST_LOG_ODDS = -float(np.log(LEAST_PROBABILITY))
+"""Larger log-odds are clipped: curves far from all rows may be anywhere."""
 
 
 @dataclass(frozen=True, eq=False)
 class CurveMember:
-    """One model: its curve is mean + features·θ, with θ normal around 0.
+    """One model, whose curve is mean + features·θ, with θ normal around 0.
 
     Parameters
     ----------
     weight : float
-        Its share of the mixture.
+        Weight in the mixture.
     mean, deviation : ndarray of shape (n_knots,)
-        Of the curve at each knot.
+        Mean and standard deviation of the curve at each knot.
     features : ndarray of shape (n_knots, n_features)
     factor : ndarray of shape (n_features, n_features) or None, default=None
         Upper triangular U; the precision of θ is Uᵀ·U. None: θ is standard normal.
@@ -42,7 +42,7 @@ class CurveMember:
     factor: Floats | None = None
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """One curve, at the knots."""
+        """Draw one curve, at the knots."""
         standard = rng.normal(size=self.features.shape[1])
         theta = standard if self.factor is None else np.linalg.solve(self.factor, standard)
         return np.asarray(self.mean + self.features @ theta)
@@ -57,7 +57,7 @@ class CurvePosterior:
     z : ndarray of shape (n_knots,)
         Log-odds, strictly increasing.
     weight : ndarray of shape (n_knots,)
-        How much evidence lies near each knot.
+        Weight of the rows near each knot.
     members : tuple of CurveMember
     """
 
@@ -66,11 +66,12 @@ class CurvePosterior:
     members: tuple[CurveMember, ...]
 
     def log_odds(self) -> Floats:
-        """The log-odds of the posterior mean of the probability.
+        """Return the log-odds of the posterior mean of the probability.
 
-        The mean of σ(η) is nearer to ½ than σ of the mean: small samples stay humble.
+        The mean of σ(η) is nearer to 0.5 than σ of the mean of η, so small samples give moderate
+        probabilities.
         """
-        p, rest = np.empty_like(self.z), np.empty_like(self.z)
+        p, q = np.empty_like(self.z), np.empty_like(self.z)
         mean_probabilities(
             np.array([member.mean for member in self.members]),
             np.array([member.deviation for member in self.members]),
@@ -78,12 +79,12 @@ class CurvePosterior:
             NODES,
             NODE_WEIGHTS,
             p,
-            rest,
+            q,
         )
-        return np.log(np.maximum(p, LEAST)) - np.log(np.maximum(rest, LEAST))
+        return np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY))
 
     def quantile(self, share: float) -> Floats:
-        """Log-odds below which the curve lies with probability ``share``, at each knot."""
+        """Return the quantile of the curve's log-odds for probability ``share``, at each knot."""
         from scipy.special import ndtr
 
         mean = np.array([member.mean for member in self.members])
@@ -94,11 +95,11 @@ class CurvePosterior:
             middle = (low + high) / 2
             below = (weight * ndtr((middle - mean) / deviation)).sum(axis=0) < share
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(np.clip((low + high) / 2, -FURTHEST, FURTHEST))
+        return np.asarray(np.clip((low + high) / 2, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Curves of the posterior, of shape (n, n_knots)."""
+        """Draw curves from the posterior, of shape (n, n_knots)."""
         weight = np.array([member.weight for member in self.members])
         chosen = rng.choice(len(self.members), size=n, p=weight / weight.sum())
         curves = [self.members[index].draw(rng) for index in chosen]
-        return np.asarray(np.clip(curves, -FURTHEST, FURTHEST))
+        return np.asarray(np.clip(curves, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))

@@ -26,7 +26,7 @@ __all__ = [
     "BaseLoss",
     "fit_mixing_base",
     "fit_plain_base",
-    "temperature_evidence",
+    "temperature_log_evidence",
 ]
 
 LEAST_FLOOR = 1e-304
@@ -96,7 +96,7 @@ def fit_plain_base(rows: ClassRows) -> Base:
     return _base_at(_best(rows, prior, starts, n_free=1), prior)
 
 
-def temperature_evidence(rows: ClassRows, base: Base) -> float:
+def temperature_log_evidence(rows: ClassRows, base: Base) -> float:
     """Laplace's evidence of a plain base, in which the temperature alone was learned."""
     x = np.log([base.tau, base.floor, base.mixing / (1 - base.mixing)])
     loss = BaseLoss(rows, base.prior)

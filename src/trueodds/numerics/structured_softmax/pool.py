@@ -25,7 +25,7 @@ from trueodds.numerics.structured_softmax.base import (
     Base,
     fit_mixing_base,
     fit_plain_base,
-    temperature_evidence,
+    temperature_log_evidence,
 )
 from trueodds.numerics.structured_softmax.model import (
     N_SHARED,
@@ -51,10 +51,10 @@ __all__ = [
 WIDTHS = (4.0, 32.0, 256.0)
 """Prior variances of the blocks, in multiples of :func:`prior_variances`. Variances move towards
 the data in any case; with factors of 8, one of three priors is never far off."""
-PATIENCE = 5.0
+EVIDENCE_DIVISOR = 5.0
 """By what the evidence is divided. Laplace's is off by some nats, and rows of a calibration set are
 not quite independent: weights by the whole evidence would choose one member by its error."""
-NEGLIGIBLE = 1e-3
+LEAST_WEIGHT = 1e-3
 """Members of less weight are left out: a map is to be written, read and run."""
 
 
@@ -62,7 +62,7 @@ NEGLIGIBLE = 1e-3
 class Member:
     """A model of the pool; without a base it leaves the scores unchanged."""
 
-    evidence: float
+    log_evidence: float
     base: Base | None = None
     coefficients: Coefficients | None = None
     converged: bool = True
@@ -77,15 +77,15 @@ def fit_pool(rows: ClassRows, *, as_they_are: bool = True) -> tuple[list[Member]
     plain = fit_plain_base(rows)
     k = rows.n_classes
     nothing = Coefficients(np.zeros(k), np.zeros(k), np.zeros(0), np.zeros(N_SHARED))
-    members.append(Member(temperature_evidence(rows, plain), plain, nothing))
+    members.append(Member(temperature_log_evidence(rows, plain), plain, nothing))
     layout = layout_for(k)
     widths = WIDTHS[:1] if layout == "shared" else WIDTHS  # they are those of other blocks
     for base in (plain, fit_mixing_base(rows)):
         design = make_design(rows, base, layout)
         for fit in fit_by_evidence(rows, design, widths):
             coefficients = design.coefficients(fit.theta)
-            members.append(Member(fit.evidence, base, coefficients, fit.converged))
-    weights = pool_weights(np.array([member.evidence for member in members]))
+            members.append(Member(fit.log_evidence, base, coefficients, fit.converged))
+    weights = pool_weights(np.array([member.log_evidence for member in members]))
     kept = np.flatnonzero(weights)
     return [members[i] for i in kept], weights[kept]
 
@@ -96,16 +96,16 @@ def _identity(rows: ClassRows) -> Member:
         return Member(float(np.sum(rows.counts[seen] * np.log(rows.p[seen]))))
 
 
-def pool_weights(evidence: Floats) -> Floats:
+def pool_weights(log_evidence: Floats) -> Floats:
     """Weights of members by their evidence; 0 for those that do not count.
 
     The first one leaves the scores unchanged. The best of the others always counts, since it alone
     estimates how often forecasts of exactly 0 come true.
     """
-    weights = np.exp((evidence - evidence.max()) / PATIENCE)
+    weights = np.exp((log_evidence - log_evidence.max()) / EVIDENCE_DIVISOR)
     weights /= weights.sum()
-    kept = weights >= NEGLIGIBLE
-    kept[1 + int(np.argmax(evidence[1:]))] = True
+    kept = weights >= LEAST_WEIGHT
+    kept[1 + int(np.argmax(log_evidence[1:]))] = True
     weights = np.where(kept, np.maximum(weights, 1e-300), 0.0)
     return np.asarray(weights / weights.sum())
 
@@ -130,7 +130,7 @@ class ModelFit:
     """The most probable parameters, the logarithm of the evidence, and the blocks' variances."""
 
     theta: Floats
-    evidence: float
+    log_evidence: float
     variances: Floats
     converged: bool
 
@@ -165,8 +165,8 @@ def _fit_width(posterior: Posterior, prior: Floats) -> ModelFit:
     converged = posterior.climb(precision, FINE)
     posterior.refresh()
     half_log_det = float(np.log(np.diagonal(posterior.factor(precision))).sum())
-    evidence = posterior.value(precision) - half_log_det + 0.5 * float(np.log(precision).sum())
-    return ModelFit(posterior.theta.copy(), evidence, variances, converged)
+    log_evidence = posterior.value(precision) - half_log_det + 0.5 * float(np.log(precision).sum())
+    return ModelFit(posterior.theta.copy(), log_evidence, variances, converged)
 
 
 def _updated(posterior: Posterior, variances: Floats, prior: Floats) -> Floats:
@@ -186,7 +186,7 @@ def _updated(posterior: Posterior, variances: Floats, prior: Floats) -> Floats:
 MOST_STEPS = 50
 SLOW = 0.2
 """A step that gains more than this share of the step before calls for a new curvature."""
-ROUNDING = 1e-13
+TRACE_ROUNDING = 1e-13
 """Of the trace: with weights of millions, what is rounded away exceeds the precision of a prior."""
 SHORTEST = 1e-4
 """A step that gains nothing even at this length is as good as none."""
@@ -246,7 +246,7 @@ class Posterior:
         """
         if self._factored is not None and np.array_equal(self._factored[0], precision):
             return self._factored[1]
-        rounding = ROUNDING * float(np.trace(self.curvature))
+        rounding = TRACE_ROUNDING * float(np.trace(self.curvature))
         while True:
             whole = self.curvature.copy()
             whole.reshape(-1)[:: len(whole) + 1] += precision + rounding
