@@ -22,7 +22,7 @@ from adapters import NAMES
 from adapters.cold import cold_table, first_fits
 from adapters.held_out import held_out_table
 from adapters.process import Process
-from adapters.show import draw, markdown
+from adapters.show import DEFAULT, draw, markdown
 
 SIZES = {
     False: {"fit": (1000, 1_000_000), "predict": (1_000_000,), "metric": (1000, 1_000_000)},
@@ -142,7 +142,8 @@ def main() -> None:
     tasks = [
         task
         for task in sorted(processes["trueodds"].can)
-        if any(task in rival.can for rival in rivals) and (options.only or "") in task
+        if (task == DEFAULT or any(task in rival.can for rival in rivals))
+        and (options.only or "") in task
     ]
     race = Race(processes, options.full)
     timings: list[Timing] = []

@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from adapters.show import cold_table, draw, first_fits, held_out_table, speed_table
+from adapters.show import cold_table, default_table, draw, first_fits, held_out_table, speed_table
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -27,6 +27,7 @@ def main(folder: Path) -> None:
     result = json.loads((folder / "rivals.json").read_text())
     page = PAGE.read_text(encoding="utf-8")
     page = with_table(page, "speed", speed_table(result["timings"], result["sort_seconds"]))
+    page = with_table(page, "default", default_table(result["timings"], result["held_out"]))
     page = with_table(page, "held-out", held_out_table(result["held_out"]))
     cold = [*cold_table(result["cold"]), "", first_fits(result["first_fits"])]
     PAGE.write_text(with_table(page, "cold", cold), encoding="utf-8")

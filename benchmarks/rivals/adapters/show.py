@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 OURS = "trueodds"
+DEFAULT = "fit:auto"
+"""What every rival's best method is compared with; no rival has it."""
 SPACE = "\u00a0"  # which does not break
 BEHIND, CHANCE = 1.05, 1.2
 """Ratios up to the first are a draw; up to the second they are on either side of 1 between runs."""
@@ -24,7 +26,7 @@ REASONS = {
 def ranked(rows: list[dict]) -> list[dict]:
     """One line for each task and size: ours, the fastest rival, and the others."""
     lines = []
-    for task, size in sorted({(row["task"], row["rows"]) for row in rows}):
+    for task, size in sorted({(r["task"], r["rows"]) for r in rows if r["task"] != DEFAULT}):
         here = [row for row in rows if (row["task"], row["rows"]) == (task, size)]
         timed = [row for row in here if row["seconds"] is not None]
         ours = next((row for row in timed if row["library"] == OURS), None)
@@ -68,6 +70,10 @@ def markdown(result: dict) -> str:
     return "\n".join(
         [
             *speed_table(result["timings"], result["sort_seconds"]),
+            "",
+            "The default, and the most accurate method of every other library:",
+            "",
+            *default_table(result["timings"], result["held_out"]),
             "",
             "Held-out losses, mean over real data sets (log-loss clipped at 1e-6):",
             "",
@@ -117,6 +123,28 @@ def speed_table(timings: list[dict], sort_seconds: dict) -> list[str]:
                 cells += [megabytes(ours), value]
         row = [task, f"{line['rows']:,}", *cells, ", ".join(others)]
         lines.append(f"| {' | '.join(row)} |")
+    return lines
+
+
+def default_table(timings: list[dict], held_out: list[dict]) -> list[str]:
+    """The default's losses and times, and those of each rival's method with the lowest log-loss."""
+    seconds = {(row["task"], row["library"], row["rows"]): row["seconds"] for row in timings}
+    sizes = sorted({row["rows"] for row in timings if row["task"] == DEFAULT})
+    best: dict[str, dict] = {}
+    for row in sorted(held_out, key=lambda row: row.get("log_loss") or float("inf")):
+        if row["library"] != OURS or f"fit:{row['method']}" == DEFAULT:
+            best.setdefault(row["library"], row)
+    lines = [
+        "| library, method | log-loss | Brier | "
+        + " | ".join(f"fit, {rows:,} rows" for rows in sizes)
+        + " |",
+        "|---|---|---|" + "---|" * len(sizes),
+    ]
+    for library, row in best.items():
+        times = [seconds.get((f"fit:{row['method']}", library, rows)) for rows in sizes]
+        cells = [f"{library}, {row['method']}", number(row.get("log_loss"))]
+        cells += [number(row.get("brier")), *("–" if t is None else duration(t) for t in times)]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
