@@ -189,3 +189,11 @@ def test_options_that_make_no_sense_are_refused(options, message):
 
 def test_discovery_finds_it():
     assert all_calibrators()["acp"] is ACPCalibrator
+
+
+def test_a_level_of_any_precision_is_a_level():
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    y = rng.random(200) < p
+    one, other = (ACPCalibrator(level=kind("0.9")).fit(p, y) for kind in (float, np.longdouble))
+    assert np.array_equal(one.predict_proba(p), other.predict_proba(p))

@@ -167,7 +167,7 @@ def _frequency(table: ScoreTable, first: Labels, last: Labels) -> Floats:
 def _quantile(level: float) -> float:
     from scipy.special import ndtri  # slow to import
 
-    return float(ndtri((1 + level) / 2))
+    return float(ndtri((1 + float(level)) / 2))
 
 
 def _check_intervals(intervals: Any, scale: InputScale, n_rows: int) -> tuple[Floats, Floats]:
