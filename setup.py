@@ -1,6 +1,6 @@
 """The compiled kernels: every module of ``trueodds.kernels`` is Python that Cython translates to C.
 
-All else about the package stands in ``pyproject.toml``.
+Everything else about the package is in ``pyproject.toml``.
 """
 
 import os
@@ -16,19 +16,22 @@ PACKAGE = "trueodds.kernels"
 FOLDER = Path("src", *PACKAGE.split("."))
 BUILD = Path("build", "kernels", Cython.__version__)
 UTILITIES = "_utilities"
-"""The module with what Cython needs for memory views: translated and compiled once for all."""
+"""The module with Cython's functions for memory views, compiled once for all kernels."""
 
-# One build serves every Python from 3.11 on: what kernels ask of Python is in its stable interface.
+# One build serves Python 3.11 and later: kernels use only the stable interface of Python.
 STABLE_SINCE = (3, 11)
 MACROS = [("Py_LIMITED_API", f"0x{STABLE_SINCE[0]:02X}{STABLE_SINCE[1]:02X}0000")]
 MSVC = sys.platform == "win32"
 # No contraction to fused multiply-add: results are the same on every processor.
 ARGUMENTS = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]
-# Nobody reads the processor's floating-point flags, so both sides of a choice may be computed.
+# Floating-point exceptions are not used, so both sides of a choice may be computed.
 ARGUMENTS += [] if MSVC else ["-fno-trapping-math"]
 
-# What is called once for each array, and not for each number, is compiled in half of the time.
-QUICK = [] if MSVC else ["-O1"]
+# Less optimization and build time, where benchmarks/speed/kernels.py shows no difference.
+# The utilities run once for each array, not for each number.
+LEVELS = {UTILITIES: "-O1"} | dict.fromkeys(
+    ("bayesian_isotonic", "binnings", "isotonic", "monitor", "tables"), "-O2"
+)
 
 DIRECTIVES = {
     "boundscheck": False,
@@ -36,24 +39,28 @@ DIRECTIVES = {
     "initializedcheck": False,
     "cdivision": True,
     "language_level": 3,
+    "auto_pickle": False,  # kernels are not pickled; the code would be a sixth of all
 }
 
 
 def extension(module: str, source: Path) -> Extension:
-    """How one module is compiled."""
+    """Return how one module is compiled."""
     return Extension(
         f"{PACKAGE}.{module}",
         [source.as_posix()],
         define_macros=MACROS,
         include_dirs=[FOLDER.as_posix()],
         depends=[header.as_posix() for header in FOLDER.glob("*.h")],
-        extra_compile_args=[*ARGUMENTS, *(QUICK if module == UTILITIES else [])],
+        extra_compile_args=[
+            *ARGUMENTS,
+            *([LEVELS[module]] if module in LEVELS and not MSVC else []),
+        ],
         py_limited_api=True,
     )
 
 
 def extensions() -> list[Extension]:
-    """All kernels, translated to C, and what they share."""
+    """Return all kernels, translated to C, and the utilities that they share."""
     BUILD.mkdir(parents=True, exist_ok=True)
     utilities = BUILD / f"{UTILITIES}.c"
     if not utilities.exists():
