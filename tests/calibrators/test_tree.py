@@ -25,7 +25,7 @@ from trueodds import (
 from trueodds.calibrators._tree import calibrator as tree_module
 from trueodds.exceptions import InputError, WorseThanOneMapWarning
 from trueodds.maps import LogOddsMap, StepMap
-from trueodds.maps.tree_features import FeatureSpace
+from trueodds.maps.features import FeatureSpace
 
 # Most samples here are small, so that trees overfit them.
 pytestmark = pytest.mark.filterwarnings("ignore::trueodds.exceptions.WorseThanOneMapWarning")

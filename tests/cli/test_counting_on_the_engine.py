@@ -2,8 +2,8 @@
 
 import pytest
 
-from trueodds.cli.rows import fetch
-from trueodds.cli.rows.fetch import IN_MEMORY
+from trueodds.cli.rows import read
+from trueodds.cli.rows.read import IN_MEMORY
 
 
 @pytest.mark.parametrize("weight", [[], ["--weight", "w"]])
@@ -14,7 +14,7 @@ def test_counting_on_the_engine_gives_the_map_of_counting_in_memory(
     words = ["fit", data / "scores.parquet", *scale, *weight, "-l", "y", "-m", "isotonic", "-o"]
     maps = []
     for most in (IN_MEMORY, 1999):
-        monkeypatch.setattr(fetch, "IN_MEMORY", most)
+        monkeypatch.setattr(read, "IN_MEMORY", most)
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
         path = tmp_path / f"{most}.json"
         assert run(*words, path).code == 0
@@ -25,7 +25,7 @@ def test_counting_on_the_engine_gives_the_map_of_counting_in_memory(
 
 @pytest.mark.parametrize("most", [IN_MEMORY, 3])
 def test_weights_of_zero(run, csv_file, monkeypatch, most):
-    monkeypatch.setattr(fetch, "IN_MEMORY", most)
+    monkeypatch.setattr(read, "IN_MEMORY", most)
     rows = [f"0.{k + 1},{k % 2},{k % 2},0" for k in range(8)]
     path = csv_file("p,y,half,nothing", *rows)
     words = ["fit", path, "-s", "p", "-l", "y", "-m", "beta", "--weight"]

@@ -491,7 +491,7 @@ def test_several_classes_weights_and_named_labels(folder, run, feed):
         (["a.csv", "-t", "order", "--state", "old.json"], 2, "was begun with --time None"),
         (["none.csv", "--state", "s.json"], 1, "none.csv"),
         (["a.csv", "--state", "map.json"], 2, "are the same file"),
-        (["a.csv", "--state", "identity.json"], 1, "holds no usable state"),
+        (["a.csv", "--state", "identity.json"], 1, "is not a valid state"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_said(folder, run, words, code, said):

@@ -27,7 +27,7 @@ from trueodds.cli.rows.prepare import Prepared, prepare
 from trueodds.exceptions import MapFormatError
 
 if TYPE_CHECKING:
-    from trueodds.cli.rows.fetch import FileRows
+    from trueodds.cli.rows.read import FileRows
 
 __all__ = [
     "RESULT",
@@ -327,13 +327,13 @@ class LabelledRowOptions(LabelOptions, RowOptions):
         bytes_per_score : int
             Peak memory of the command per score and row.
         """
-        from trueodds.cli.rows.fetch import fetch_rows
+        from trueodds.cli.rows.read import read_rows
 
         per_row = max(BYTES_PER_ROW, bytes_per_score * len(prepared.scores))
         allowed = in_bytes(self.memory)
         allowed = max(allowed - PROGRAM_BYTES, allowed // 3)
         fitting = max(FEWEST_ROWS, allowed // per_row)
-        rows = fetch_rows(prepared, min(self.max_rows, fitting), self.seed)
+        rows = read_rows(prepared, min(self.max_rows, fitting), self.seed)
         if rows.is_sample:
             limit = "--max-rows" if self.max_rows <= fitting else f"--memory {self.memory}"
             note(

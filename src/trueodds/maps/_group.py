@@ -31,7 +31,13 @@ from trueodds.inputs import Floats, as_tuple, positive_column
 from trueodds.maps import _json
 from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import positive_expression
-from trueodds.maps.tree_features import FeatureSpace, check_categories, check_names, plain_values
+from trueodds.maps.features import (
+    FeatureSpace,
+    check_categories,
+    check_decoded_features,
+    check_names,
+    plain_values,
+)
 from trueodds.numerics.log_odds import sigmoid
 
 __all__ = [
@@ -244,16 +250,7 @@ class GroupMap(CalibrationMap):
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
         names, categories, terms = (parameters[k] for k in ("names", "categories", "terms"))
-        if names is not None and not (
-            isinstance(names, list) and all(isinstance(name, str) for name in names)
-        ):
-            raise MapFormatError("names must be null or a list of texts.")
-        if not isinstance(categories, list) or not all(
-            known is None
-            or (isinstance(known, list) and all(type(v) in (str, int, float) for v in known))
-            for known in categories
-        ):
-            raise MapFormatError("categories must be a list of null or lists of texts or numbers.")
+        check_decoded_features(names, categories)
         if not isinstance(terms, list):
             raise MapFormatError("terms must be a list.")
         base = parameters["base"]

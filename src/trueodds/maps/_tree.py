@@ -30,11 +30,12 @@ from trueodds.maps._base import CalibrationMap
 from trueodds.maps._binary import LogOddsMap
 from trueodds.maps._classes import SoftmaxMap
 from trueodds.maps._formulas import positive_expression, probability_log_odds
-from trueodds.maps.tree_features import (
+from trueodds.maps.features import (
     ONE,
     ZERO,
     FeatureSpace,
     check_categories,
+    check_decoded_features,
     check_names,
     plain_values,
     score_columns,
@@ -207,16 +208,7 @@ class TreeMap(CalibrationMap):
         for document in documents:
             if isinstance(document, dict) and document.get("family") in (cls.family, "group"):
                 raise MapFormatError("a tree map cannot hold another, nor a group map.")
-        if names is not None and not (
-            isinstance(names, list) and all(isinstance(name, str) for name in names)
-        ):
-            raise MapFormatError("names must be null or a list of texts.")
-        if not isinstance(categories, list) or not all(
-            known is None
-            or (isinstance(known, list) and all(type(v) in (str, int, float) for v in known))
-            for known in categories
-        ):
-            raise MapFormatError("categories must be a list of null or lists of texts or numbers.")
+        check_decoded_features(names, categories)
         result = {
             name: _json.decode(parameters[name], name)
             for name in ("parent", "attribute", "cut", "weight", "fill")
@@ -415,7 +407,7 @@ def _both(fitted: CalibrationMap, scores: Floats) -> Floats:
 
 
 def _log_odds(score: Expression, scale: str) -> Expression:
-    """The twin of :func:`trueodds.maps.tree_features.score_columns`."""
+    """The twin of :func:`trueodds.maps.features.score_columns`."""
     low, high = (Constant(float(np.log(p / (1 - p)))) for p in (ZERO, ONE))
     if scale == "probability":
         inner = probability_log_odds(score)

@@ -12,7 +12,7 @@ from trueodds.calibrators import FeatureCalibrator, default_method, find_calibra
 from trueodds.exceptions import InputError, TrueoddsWarning
 from trueodds.inputs import Floats
 from trueodds.maps import CalibrationMap
-from trueodds.maps.tree_features import FeatureSpace
+from trueodds.maps.features import FeatureSpace
 from trueodds.rows import Rows
 
 __all__ = ["PerGroupCalibrator"]

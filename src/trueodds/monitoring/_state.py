@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from trueodds.basics.files import parse_json
+from trueodds.basics.files import parse_json, write_text
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import LONGEST_LABEL, Floats
@@ -19,6 +21,7 @@ __all__ = [
     "MOST_ROWS",
     "Fields",
     "Moment",
+    "StateFile",
     "document_fields",
     "is_moment",
     "parse_state",
@@ -72,6 +75,51 @@ def state_text(content: dict[str, Any], read: Callable[[Any], object]) -> str:
             f"the state was not saved because it could not be read back: {error}"
         ) from (None)
     return text
+
+
+class StateFile(ABC):
+    """A state that is kept in a file from one run to the next."""
+
+    _read_as: str | None = None  # hash of the file when it was read or written
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as plain JSON values."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, content: Any) -> Self:
+        """Restore a state, every value of which is checked."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the file atomically; raise if it has changed since it was read."""
+        path = Path(path)
+        text = state_text(self.to_dict(), self.from_dict)
+        found = _hash(read_state(path)) if path.exists() else None
+        if found != self._read_as:
+            raise InputError(
+                f"another run changed {path.name} in the meantime; nothing was counted. Run again."
+            )
+        write_text(text, path)
+        self._read_as = _hash(text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a state file, every value of which is checked."""
+        path = Path(path)
+        try:
+            text = read_state(path)
+            state = cls.from_dict(parse_state(text, path.name))
+        except StateFormatError as error:
+            raise StateFormatError(
+                f"{path.name} is not a valid state: {error} To start over, move it away."
+            ) from None
+        state._read_as = _hash(text)
+        return state
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def document_fields(

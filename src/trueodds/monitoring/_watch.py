@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-from trueodds.basics.files import write_text
 from trueodds.basics.shown import shown
 from trueodds.basics.wording import counted
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.monitoring._deliveries import MOST_KEPT, FileRecord
 from trueodds.monitoring._monitor import CalibrationMonitor
-from trueodds.monitoring._state import Fields, parse_state, read_state, state_text
+from trueodds.monitoring._state import Fields, StateFile
 
 __all__ = ["EVENTS", "STEPS", "Watch", "event_text", "later", "moment_number"]
 
@@ -53,7 +50,7 @@ CYCLE = {"hour": timedelta(days=1), "day": timedelta(days=7)}
 
 
 @dataclass(eq=False)
-class Watch:
+class Watch(StateFile):
     """The state of a scheduled job between runs.
 
     Parameters
@@ -98,8 +95,6 @@ class Watch:
     events: list[dict[str, Any]] = field(default_factory=list)
     totals: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EVENTS, 0))
     acknowledged: list[dict[str, Any]] = field(default_factory=list)
-    _read_as: str | None = None
-    """Hash of the file that the state was read from."""
 
     @property
     def n_rows(self) -> int:
@@ -206,32 +201,6 @@ class Watch:
         files = {name: record.to_dict() for name, record in self.files.items()}
         return self.monitor.to_dict() | {"job": {**plain, "files": files}}
 
-    def save(self, path: str | Path) -> None:
-        """Write the file atomically; raise if it has changed since it was read."""
-        path = Path(path)
-        text = state_text(self.to_dict(), self.from_dict)
-        found = _hash(read_state(path)) if path.exists() else None
-        if found != self._read_as:
-            raise InputError(
-                f"another run changed {path.name} in the meantime; nothing was counted. Run again."
-            )
-        write_text(text, path)
-        self._read_as = _hash(text)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Watch:
-        """Read a state file, every value of which is checked."""
-        path = Path(path)
-        try:
-            text = read_state(path)
-            watch = cls.from_dict(parse_state(text, path.name))
-        except StateFormatError as error:
-            raise StateFormatError(
-                f"{path.name} is not a valid state: {error} To start over, move it away."
-            ) from None
-        watch._read_as = _hash(text)
-        return watch
-
     @classmethod
     def from_dict(cls, content: Any) -> Watch:
         """A watch from its state, every value of which is checked."""
@@ -265,10 +234,6 @@ class Watch:
             acknowledged=[_alarm(one) for one in fields.listed("acknowledged", MOST_ALARMS)],
             **optional,
         )
-
-
-def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _files(content: Any, kind: str | None) -> dict[str, FileRecord]:

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from trueodds.basics.files import write_text
-from trueodds.exceptions import InputError, StateFormatError
-from trueodds.monitoring._state import (
-    Fields,
-    document_fields,
-    parse_state,
-    read_state,
-    state_text,
-)
+from trueodds.exceptions import StateFormatError
+from trueodds.monitoring._state import Fields, StateFile, document_fields
 from trueodds.monitoring._watch import Watch
 from trueodds.online._calibrator import OnlineCalibrator
 
@@ -41,7 +33,7 @@ class LinesRead:
 
 
 @dataclass(eq=False)
-class StreamJob:
+class StreamJob(StateFile):
     """What ``trueodds stream`` remembers from one run to the next.
 
     Parameters
@@ -62,8 +54,6 @@ class StreamJob:
     output: str | None = None
     written: int = 0
     lines: LinesRead = field(default_factory=LinesRead)
-    _read_as: str | None = None
-    """Hash of the file that this was read from."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain JSON values."""
@@ -97,34 +87,3 @@ class StreamJob:
         if len(job.lines.digest) != DIGEST or job.lines.digest.hex() != digest:
             raise StateFormatError(f"state.lines.digest must be {2 * DIGEST} hex digits.")
         return job
-
-    def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all; refuse if it changed since it was read."""
-        path = Path(path)
-        text = state_text(self.to_dict(), self.from_dict)
-        found = _hash(read_state(path)) if path.exists() else None
-        if found != self._read_as:
-            raise InputError(
-                f"another program has changed {path.name} since this run read it; nothing was "
-                "saved. Run again."
-            )
-        write_text(text, path)
-        self._read_as = _hash(text)
-
-    @classmethod
-    def load(cls, path: str | Path) -> StreamJob:
-        """Read a state file, every value of which is checked."""
-        path = Path(path)
-        try:
-            text = read_state(path)
-            job = cls.from_dict(parse_state(text, path.name))
-        except StateFormatError as error:
-            raise StateFormatError(
-                f"{path.name} holds no usable state: {error} To start again, move it away."
-            ) from None
-        job._read_as = _hash(text)
-        return job
-
-
-def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -22,7 +22,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_tuple, validate_scores
 from trueodds.maps import CalibrationMap, GroupMap, GroupTerm
 from trueodds.maps._group import base_log_odds, standardized
-from trueodds.maps.tree_features import FeatureSpace
+from trueodds.maps.features import FeatureSpace
 from trueodds.numerics.label_targets import binary_targets, class_targets
 from trueodds.rows import Rows, errors_as_input_errors
 

@@ -43,7 +43,7 @@ from trueodds.inputs import (
     validate_scores,
 )
 from trueodds.maps import CalibrationMap, TreeMap
-from trueodds.maps.tree_features import FeatureSpace, score_columns
+from trueodds.maps.features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.losses import row_losses
 from trueodds.numerics.magnitude import bounded_scores, bounded_weights

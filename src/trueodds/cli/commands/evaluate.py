@@ -124,10 +124,10 @@ def _whole(
     from trueodds.metrics import evaluate_classes, evaluate_counts
 
     if len(prepared.scores) == 1:
-        from trueodds.cli.rows.fetch import score_table
+        from trueodds.cli.rows.read import count_rows
 
         used = prepared.tally.used
-        table = score_table(prepared.relation, used, weight=prepared.columns.weight)
+        table = count_rows(prepared.relation, used, weight=prepared.columns.weight)
         effective = None
         if data.weight is not None:
             squares = "sum(weight) * sum(weight) / sum(weight * weight)"
@@ -183,10 +183,10 @@ def _worst(
     data: o.LabelledRowOptions, prepared: Prepared, level: float, resamples: int
 ) -> dict[str, Any]:
     """The worst segment and the worst group, with their sentences."""
-    from trueodds.cli.rows.fetch import fetch_rows
+    from trueodds.cli.rows.read import read_rows
     from trueodds.metrics import multicalibration_error, worst_group_error
 
-    rows = fetch_rows(prepared, min(data.max_rows, SEGMENT_ROWS), data.seed)
+    rows = read_rows(prepared, min(data.max_rows, SEGMENT_ROWS), data.seed)
     if rows.is_sample:
         note(
             f"a sample of {len(rows):,} of {rows.n_available:,} rows is used for the "
@@ -339,13 +339,13 @@ def _measure(
     random_state: int,
 ) -> Validation:
     """Compute the requested measures from the rows of a file."""
-    from trueodds.cli.rows.fetch import fetch_rows
+    from trueodds.cli.rows.read import read_rows
     from trueodds.decisions import decision_curve
     from trueodds.metrics import validation_report
 
     if len(prepared.scores) > 1:
         raise UsageError("--validation and --threshold need a single score column.")
-    rows = fetch_rows(prepared, data.max_rows, random_state)
+    rows = read_rows(prepared, data.max_rows, random_state)
     if rows.is_sample:
         note(
             f"The validation uses a sample of {len(rows):,} of {rows.n_available:,} rows "

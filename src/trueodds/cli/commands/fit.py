@@ -185,12 +185,12 @@ def _origin(
 
 def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
     """Fit a table; the engine has already checked every row."""
-    from trueodds.cli.rows.fetch import score_table
+    from trueodds.cli.rows.read import count_rows
     from trueodds.model_selection._describe import rows_metadata
     from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used
-    table = score_table(prepared.relation, n_rows, weight=columns.weight, scale=columns.scale)
+    table = count_rows(prepared.relation, n_rows, weight=columns.weight, scale=columns.scale)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the labels have one class only; calibration needs two.")
     rows = Rows.of_table(table)

@@ -38,7 +38,7 @@ class FileGroups:
 
     def counts(self) -> Iterator[GroupCounts]:
         """Read one group after the other."""
-        from trueodds.cli.rows.fetch import score_table
+        from trueodds.cli.rows.read import count_rows
         from trueodds.metrics import GroupCounts
 
         weight = self.prepared.columns.weight
@@ -52,7 +52,7 @@ class FileGroups:
                     total, effective = own.aggregate(sums).fetchall()[0]
                     if self.counted:
                         rows, effective = round(total), None
-                table = score_table(own, size, weight=weight)
+                table = count_rows(own, size, weight=weight)
                 yield GroupCounts(column, value, rows, table, effective)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, MapFormatError
 from trueodds.inputs import (
     Floats,
     InputScale,
@@ -23,6 +23,7 @@ __all__ = [
     "ZERO",
     "FeatureSpace",
     "check_categories",
+    "check_decoded_features",
     "check_names",
     "plain_values",
     "score_columns",
@@ -155,6 +156,20 @@ def check_categories(categories: tuple[tuple[Category, ...] | None, ...]) -> Non
             for a, b in pairwise(known or ())
         ):
             raise InputError("categories must be sorted distinct texts, or numbers.")
+
+
+def check_decoded_features(names: Any, categories: Any) -> None:
+    """Raise unless names and categories from a JSON document have the right types."""
+    if names is not None and not (
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+    ):
+        raise MapFormatError("names must be null or a list of texts.")
+    if not isinstance(categories, list) or not all(
+        known is None
+        or (isinstance(known, list) and all(type(v) in (str, int, float) for v in known))
+        for known in categories
+    ):
+        raise MapFormatError("categories must be a list of null or lists of texts or numbers.")
 
 
 def check_names(names: tuple[str, ...] | None, n_features: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 from support.map_examples import small_tree
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap
-from trueodds.maps.tree_features import FeatureSpace, score_columns
+from trueodds.maps.features import FeatureSpace, score_columns
 
 FAR = np.log(0.99999 / 0.00001)
 

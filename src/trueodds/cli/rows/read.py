@@ -20,7 +20,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.table import ScoreTable
 
-__all__ = ["FileRows", "fetch_rows", "score_table"]
+__all__ = ["FileRows", "count_rows", "read_rows"]
 
 IN_MEMORY = MAX_ROWS
 """More rows are counted on the engine."""
@@ -62,7 +62,7 @@ class FileRows:
         return len(self) < self.n_available
 
 
-def fetch_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
+def read_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     """Read the prepared rows, or a sample of at most ``max_rows`` of them."""
     pa = require("pyarrow")
     n_rows = prepared.tally.used
@@ -101,7 +101,7 @@ def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
     )
 
 
-def score_table(
+def count_rows(
     relation: Any, n_rows: int, *, weight: str | None, scale: InputScale = "probability"
 ) -> ScoreTable:
     """Count good rows: in memory, or on the engine if there are more than a million.
