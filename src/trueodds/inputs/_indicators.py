@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import Floats, as_dense
+from trueodds.inputs._arrays import Floats, as_dense, as_floats
 
 __all__ = ["indicator_matrix", "is_indicator", "label_probabilities"]
 
@@ -101,7 +101,7 @@ def label_probabilities(y_prob: Any, n_rows: int, n_labels: int) -> Floats:
             f"y_prob must have a column for each label, shape ({n_rows}, {n_labels}), or be a list "
             f"of {n_labels} arrays; got shape {matrix.shape}."
         )
-    return np.asarray(matrix, dtype=np.float64)
+    return as_floats(matrix, "y_prob")
 
 
 def _are_arrays(parts: Any) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
-    as_tuple,
+    as_names,
     indicator_matrix,
     label_probabilities,
     validate_scores,
@@ -54,22 +57,20 @@ def per_label(
     array([0.025, 0.075])
     """
     if not callable(metric):
-        raise InputError(f"metric must be a function such as log_loss; got {metric!r}.")
+        raise InputError(f"metric must be a function such as log_loss; got {shown(metric)}.")
     labels = indicator_matrix(y_true, "y_true")
     probabilities = label_probabilities(y_prob, *labels.shape)
-    known = {} if metric.__module__.split(".")[0] != "trueodds" else {"classes": [0, 1]}
+    known = {"classes": [0, 1]} if _has_classes(metric) else {}
     found = [
-        metric(y, np.ascontiguousarray(p), **_accepted(metric, known), **options)
+        metric(y, np.ascontiguousarray(p), **(known | options))
         for y, p in zip(labels.T, probabilities.T, strict=True)
     ]
     return np.array(found, dtype=np.float64)
 
 
-def _accepted(metric: Callable[..., float], options: dict[str, Any]) -> dict[str, Any]:
-    """Those of the options that the metric has."""
-    code = getattr(metric, "__code__", None)
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
-    return {name: value for name, value in options.items() if name in names}
+def _has_classes(metric: Callable[..., float]) -> bool:
+    """Whether a metric can be told both classes, for labels that all rows have or lack."""
+    return isinstance(metric, FunctionType) and "classes" in signature(metric).parameters
 
 
 def evaluate_labels(
@@ -110,10 +111,10 @@ def evaluate_labels(
         columns = getattr(y_true, "columns", None)
         keys = tuple(range(labels.shape[1]) if columns is None else columns)
     else:
-        keys = as_tuple(names, "names")
+        keys = tuple(as_names(names, "names"))
     if len(keys) != labels.shape[1] or len(set(keys)) != len(keys):
         raise InputError(
-            f"names must be {labels.shape[1]} different names, one for each label; got {keys!r}."
+            f"names must be {labels.shape[1]} different names, one for each label; got {shown(keys)}."
         )
     return {
         key: evaluate_counts(_table(y, p), **options)
