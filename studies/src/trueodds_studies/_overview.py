@@ -55,6 +55,13 @@ def claims_overview(studies: Sequence[Mapping[str, Any]]) -> str:
         *(f"- *{reason}*: {words}." for reason, words in REASONS.items()),
         "",
     ]
+    earlier = [s["name"] for s in studies if _by_every_reading(s["claims"]) is None]
+    if earlier:
+        lines += [
+            f"The reports of {', '.join(earlier)} are older than this rule: they have one verdict "
+            "for each claim, and some of it without a test.",
+            "",
+        ]
     for study in studies:
         rows = [[c["text"], c["where"], _verdict(c), c["readings"]] for c in study["claims"]]
         claims = Table("", ["claim", "in the paper", "verdict", "each reading"], rows)
@@ -78,13 +85,19 @@ def _counts(studies: Sequence[Mapping[str, Any]]) -> Table:
                 f"[{study['name']}]({study['name']}.md)",
                 len(study["claims"]),
                 *(words[verdict] for verdict in verdicts),
-                sum(claim["by_every_reading"] for claim in study["claims"]),
+                _by_every_reading(study["claims"]),
                 study["computed"],
                 str(study["cpu_minutes"]),
             ]
         )
     heads = ["study", "claims", *verdicts, "confirmed by every reading", "computed on"]
     return Table("", [*heads, "CPU minutes"], rows)
+
+
+def _by_every_reading(claims: Sequence[Mapping[str, Any]]) -> int | None:
+    """How many claims all readings confirm; None for reports that do not tell."""
+    known = [claim["by_every_reading"] for claim in claims]
+    return None if None in known else sum(known)
 
 
 def save_all(reports: Sequence[StudyReport], folder: Path | str) -> Path:

@@ -256,8 +256,10 @@ def cost(task: Task) -> float:
         return 1000.0
     rows: int = task["rows"]
     seconds = N_FOLDS * (300.0 + rows + (3000 if task["set"] in WIDE else 0))
-    last = rows > FEW_ROWS or task["set"] in SLOW
-    return seconds + LATER * task["repeat"] if last else seconds
+    turn = int(task["repeat"])
+    if task["set"] in SLOW:
+        return seconds + LATER * (turn + 0.5)
+    return seconds + LATER * turn if rows > FEW_ROWS else seconds
 
 
 STUDY = Study(

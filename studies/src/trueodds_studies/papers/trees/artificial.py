@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds import IsotonicCalibrator, LogisticCalibrator, TreeCalibrator
+from trueodds import IsotonicCalibrator, LogisticCalibrator
 from trueodds.inputs import Floats
 from trueodds.metrics import root_mean_squared_error
 from trueodds_studies._optional import need
@@ -17,6 +17,7 @@ from trueodds_studies._study import Results, Row, pick_rows
 from trueodds_studies._task import Task, crossed, stable_seed
 from trueodds_studies.datasets import LabelledRows, make_regions
 from trueodds_studies.papers.trees.numbers import METHODS
+from trueodds_studies.papers.trees.paper_tree import PaperTree
 
 __all__ = [
     "artificial_claims",
@@ -63,7 +64,7 @@ def _forecast(method: str, train: LabelledRows, test: LabelledRows) -> Floats:
     if method == TREE:
         return _decision_tree(train, test.X)
     if method == "PCT":
-        tree = TreeCalibrator().fit(scores, train.y, features=train.X)
+        tree = PaperTree().fit(scores, train.y, features=train.X)
         return tree.predict_proba(new, features=test.X)[:, 1]
     kind = {"PS": LogisticCalibrator, "IR": IsotonicCalibrator}[method]
     found: Floats = kind().fit(scores, train.y).predict_proba(new)[:, 1]
