@@ -114,7 +114,8 @@ def evaluate_labels(
         keys = tuple(as_names(names, "names"))
     if len(keys) != labels.shape[1] or len(set(keys)) != len(keys):
         raise InputError(
-            f"names must be {labels.shape[1]} different names, one for each label; got {shown(keys)}."
+            f"names must be {labels.shape[1]} different names, one for each label; got "
+            f"{shown(keys)}."
         )
     return {
         key: evaluate_counts(_table(y, p), **options)
