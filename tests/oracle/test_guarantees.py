@@ -173,7 +173,11 @@ def test_the_lowest_limit_is_the_lowest_of_many():
             if guaranteed_threshold(y, p, at_most=limit).is_reachable
         ]
         assert found.lowest_limit <= min(tried)
-        assert guaranteed_threshold(y, p, at_most=found.lowest_limit).is_reachable
+        again = guaranteed_threshold(y, p, at_most=found.lowest_limit)
+        assert again.threshold == found.lowest_threshold
+        assert found.lowest_acted == again.n_acted == (p >= found.lowest_threshold).sum()
+        share = f"{found.lowest_acted} of 80 rows reach"
+        assert f"at least {again.threshold:g}, which {share}" in str(found)
 
 
 def test_what_cannot_be_promised_is_not():

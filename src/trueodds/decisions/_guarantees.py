@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -114,6 +114,10 @@ class ThresholdGuarantee:
         limit that was chosen after looking at this number has no guarantee on the same rows.
     anytime : bool
         Whether the guarantee holds for all sample sizes together.
+    lowest_threshold : float or None
+        The threshold for ``lowest_limit``.
+    lowest_acted : int
+        Rows that reach ``lowest_threshold``.
 
     Examples
     --------
@@ -139,6 +143,8 @@ class ThresholdGuarantee:
     bound: float | None
     lowest_limit: float | None
     anytime: bool = False
+    lowest_threshold: float | None = None
+    lowest_acted: int = 0
 
     @property
     def is_reachable(self) -> bool:
@@ -163,9 +169,14 @@ class ThresholdGuarantee:
                 f"Not reachable: {rows} not support a limit of {limit} on "
                 f"{_NAMES[self.risk]} with {sure} confidence."
             )
-            if self.lowest_limit is None:
+            if self.lowest_limit is None or self.lowest_threshold is None:
                 return f"{words} They support no limit."
-            return f"{words} The lowest limit that they support is {self._size(self.lowest_limit)}."
+            return (
+                f"{words} The lowest limit that they support is {self._size(self.lowest_limit)}: "
+                f"act on a probability of at least {self.lowest_threshold:g}, which "
+                f"{self.lowest_acted:,} of {self.n_rows:,} rows reach "
+                f"({percent_text(self.lowest_acted / self.n_rows)})."
+            )
         always = ", at all sample sizes together" if self.anytime else ""
         return (
             f"Act on a probability of at least {self.threshold:g}: "
@@ -264,7 +275,8 @@ def guaranteed_threshold(
     on: 8.6% in these rows, and in future ones at most 10% with 90% confidence.
     >>> print(guaranteed_threshold(y[:60], p[:60], at_most=0.01))
     Not reachable: these 60 rows do not support a limit of 1% on errors among the rows acted on
-    with 90% confidence. The lowest limit that they support is 18%.
+    with 90% confidence. The lowest limit that they support is 18%: act on a probability of at least
+    0.67, which 48 of 60 rows reach (80%).
     """
     columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob)
     rows = Rows.read(
@@ -410,9 +422,14 @@ def guarantee_of_table(
     n_rows = round(table.total)
     if last is None:
         lowest = _lowest_limit(rates, limit, doubt)
-        return ThresholdGuarantee(
+        found = ThresholdGuarantee(
             None, risk, limit, confidence, n_rows, 0, 0, 0, None, None, lowest, anytime
         )
+        best = None if lowest is None else rates.walk(lowest, doubt)
+        if best is None:
+            return found
+        acted = round(float(rates.acted[rates.place[best[0]]]))
+        return replace(found, lowest_threshold=float(GRID[best[0]]), lowest_acted=acted)
     position, level = last
     at = rates.place[position]
     return ThresholdGuarantee(

@@ -123,10 +123,18 @@ def _show_groups(column: str, found: dict[Any, ThresholdGuarantee], confidence: 
             "not reachable" if one.threshold is None else f"{one.threshold:g}",
             percent_text(one.share_acted),
             number(one.estimate),
-            "" if one.lowest_limit is None else number(one.lowest_limit),
+            _lowest(one),
         ]
         for value, one in found.items()
     ]
     header = ["group", "rows", "threshold", "acted on", "risk here", "lowest limit"]
     title = f"{len(found)} groups; all guarantees hold together with {percent_text(confidence)}"
     show_table(f"{title} confidence", header, table)
+
+
+def _lowest(one: ThresholdGuarantee) -> str:
+    """Format the lowest limit, its threshold and the share of the rows that reach it."""
+    if one.lowest_limit is None or one.lowest_threshold is None:
+        return ""
+    share = percent_text(one.lowest_acted / one.n_rows)
+    return f"{number(one.lowest_limit)} (from {one.lowest_threshold:g}: {share})"
