@@ -52,10 +52,13 @@ bench: .venv-rivals/.installed
 	.venv-rivals/bin/python benchmarks/rivals/against_rivals.py $(OPTIONS)
 
 # On data sets that come with a package, and on the predictions in the folder ARENA, if there is one; see
-# docs/arena.md. Goes on where it stopped.
+# docs/arena.md. Goes on where it stopped. Problems with groups are in the folder GROUPS; see docs/groups.md.
 ARENA ?= $(TRUEODDS_ARENA)
+GROUPS ?= $(TRUEODDS_GROUPS)
 arena: .venv-rivals/.installed
 	TRUEODDS_ARENA="$(ARENA)" .venv-rivals/bin/python benchmarks/arena/arena.py --packages --jobs 2 $(OPTIONS)
+	if [ -n "$(GROUPS)" ]; then TRUEODDS_GROUPS="$(GROUPS)" .venv-rivals/bin/python benchmarks/arena/groups.py \
+	  --programs mcgrad --out arena-output/groups.csv --write; fi
 
 # The papers' experiments, on the data sets in the folder TRUEODDS_DATA. Goes on where it stopped.
 studies: ready

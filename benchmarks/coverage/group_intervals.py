@@ -5,15 +5,20 @@ Usage: python benchmarks/coverage/group_intervals.py [--repeats 100] [--rows 100
 Scores are 1.5 times too extreme. Twelve groups of 1% to 25% of the rows have shifts of the
 log-odds with standard deviation ``effect``; a number has a linear effect of the same size, and two
 more features have none. Printed: the share of new rows whose true probability lies within the
-interval, in the smallest and the largest groups, and the excess log-loss over the one map.
+interval, in the smallest and the largest groups; the same for the intervals of the one map alone;
+the share of groups whose true shift lies within the interval of ``effects_``; and the excess
+log-loss over the one map. ``--no-effect 0.6`` sets the prior probability of "no effect" that the
+variances have, to see what intervals would cover that trust it more.
 """
 
 import argparse
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit
 
 from trueodds import GroupCalibrator
+from trueodds.calibrators._group import terms
 
 SHARES = np.array([0.01, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.09, 0.11, 0.14, 0.18, 0.25])
 NEW_ROWS = 4000
@@ -33,19 +38,25 @@ def draw(rng: np.random.Generator, n: int, shift: np.ndarray, slope: float) -> t
     return expit(1.5 * z), true, np.column_stack([group, other, age, noise])
 
 
-def repeat(seed: int, n: int, effect: float) -> tuple[np.ndarray, float]:
-    """Coverage of each group, and the excess log-loss over the one map."""
+def repeat(seed: int, n: int, effect: float) -> tuple[np.ndarray, float, float, float]:
+    """Coverage of each group, excess log-loss over the one map, coverage of that and of effects."""
     rng = np.random.default_rng(seed)
     shift, slope = effect * rng.normal(size=12), effect * rng.normal()
     p, true, features = draw(rng, n, shift, slope)
     y = rng.random(n) < true
     fitted = GroupCalibrator(categorical=[0, 1]).fit(p, y, features=features)
+    relative = shift - shift[features[:, 0].astype(int)].mean()
+    of_effects = np.mean(
+        [e.low <= relative[int(e.level)] <= e.high for e in fitted.effects_.of("x0")]
+    )
     p, true, features = draw(rng, NEW_ROWS, shift, slope)
     low, high = fitted.predict_interval(p, features=features)
     inside = (low <= true) & (true <= high)
     q, one = fitted.predict_proba(p, features=features)[:, 1], fitted.base_.predict_proba(p)[:, 1]
     covered = np.array([inside[features[:, 0] == g].mean() for g in range(12)])
-    return covered, risk(true, q) - risk(true, one)
+    low, high = fitted.base_.predict_interval(p)
+    of_one = float(((low <= true) & (true <= high)).mean())
+    return covered, risk(true, q) - risk(true, one), of_one, float(of_effects)
 
 
 def risk(true: np.ndarray, p: np.ndarray) -> float:
@@ -57,12 +68,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--no-effect", type=float)
     chosen = parser.parse_args()
+    if chosen.no_effect is not None:
+        terms.WIDE_PRIOR = replace(terms.WIDE_PRIOR, shift=chosen.no_effect)
     for effect in (0.0, 0.2, 0.5, 1.0):
         runs = [repeat(seed, chosen.rows, effect) for seed in range(chosen.repeats)]
         covered = np.nanmean([run[0] for run in runs], axis=0)
         cost = np.array([run[1] for run in runs])
         words = ", ".join(f"{name} {covered[own].mean():.1%}" for name, own in CLASSES.items())
+        words += f"; one map alone {np.mean([run[2] for run in runs]):.1%}"
+        words += f"; effects {np.mean([run[3] for run in runs]):.1%}"
         error = cost.std() / np.sqrt(len(cost))
         print(f"effect {effect}: {words}; log-loss {cost.mean():+.5f} ± {error:.5f}", flush=True)
 

@@ -44,12 +44,16 @@ class Adapter:
     cross_fit : dict
         Method → ``cross_fit(model, X, y, X_new)``, calibrated in 5 folds, which returns
         positive-class probabilities.
+    fit_groups : dict
+        Method → ``fit(p, y, features)`` which returns a predictor of scores and features;
+        ``benchmarks/arena/groups.py`` runs it.
     """
 
     fit: dict[str, Callable[[Array, Array], Predictor]] = field(default_factory=dict)
     fit_classes: dict[str, Callable[[Array, Array], Predictor]] = field(default_factory=dict)
     measure: dict[str, Callable[[Array, Array], Any]] = field(default_factory=dict)
     cross_fit: dict[str, Callable[[Any, Array, Array, Array], Array]] = field(default_factory=dict)
+    fit_groups: dict[str, Callable[[Array, Array, Any], Any]] = field(default_factory=dict)
 
 
 def both(p: Array) -> Array:
