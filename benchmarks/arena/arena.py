@@ -100,7 +100,7 @@ def open_folders(options: argparse.Namespace) -> list[Path]:
 
 
 def open_jobs(options: argparse.Namespace, folders: list[Path]) -> list[Job]:
-    """What is asked for and not yet in the results."""
+    """Return the experiments that were requested and are not in the results."""
     done = {(row["experiment"], row["method"]) for row in read_rows(options.output)}
     jobs = []
     for kind in options.kinds:
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def show_progress(said: str, number: int, total: int) -> None:
-    """One line that is written again on a terminal; now and then a line elsewhere."""
+    """Show progress: one line on a terminal, occasional lines elsewhere."""
     if sys.stderr.isatty():
         end = "\n" if number == total else ""
         print(f"\r{said:100.100}", end=end, file=sys.stderr, flush=True)

@@ -1,12 +1,12 @@
-"""Our methods where the truth is known: excess log-loss by the number of rows, 100 to 1,000,000.
+"""Our methods with known true probabilities: excess log-loss with 100 to 1,000,000 rows.
 
     python benchmarks/arena/arena_truth.py [--methods auto beta] [--sizes 100 1000] [--calibrated]
 
-Printed for each size: the methods in the order of their mean excess log-loss over all truths
-(contest/truths.py), and for each truth the best single method and whether the default is behind it
-significantly: a one-sided paired t-test over the repetitions at .05, divided by the number of
-methods that the best was chosen from. --calibrated prints what each method loses on calibrated
-scores, 20 repetitions of 1,000 rows. Results are kept as arena.py keeps them.
+For each size it prints the methods in the order of their mean excess log-loss over all true curves
+(``contest/truths.py``). For each curve it prints the best single method, and whether the default is
+significantly behind it. The test is a one-sided paired t-test over the repetitions at .05, divided
+by the number of methods from which the best was chosen. --calibrated prints the loss of each method
+on calibrated scores, 20 repetitions of 1,000 rows. Results are stored as by arena.py.
 """
 
 # ruff: noqa: E402  (threads are limited before NumPy is loaded)
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def excesses(rows: list[Row], n: int) -> tuple[list[str], np.ndarray]:
-    """Methods that have all samples of a size, and (truths, repetitions, methods) of excess."""
+    """Return methods with all samples of a size, and (curves, repetitions, methods) of excess."""
     known = {(r["experiment"], r["method"]): r["excess"] for r in rows if r["n"] == n}
     samples = [[f"{truth}/{n}/{i}" for i in range(REPETITIONS[n])] for truth in TRUTHS]
     methods = [
@@ -123,7 +123,7 @@ def show(options: argparse.Namespace) -> None:
         methods, cells = excesses(rows, n)
         if not methods:
             continue
-        print(f"\n{n:,} rows, {REPETITIONS[n]} repetitions of {len(TRUTHS)} truths")
+        print(f"\n{n:,} rows, {REPETITIONS[n]} repetitions of {len(TRUTHS)} true curves")
         means = cells.mean(axis=(0, 1))
         within = cells.std(axis=1, ddof=1) / math.sqrt(cells.shape[1])
         errors = np.sqrt((within**2).sum(axis=0)) / len(TRUTHS)
@@ -160,7 +160,7 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=Path("arena-output/truth.jsonl"))
     parser.add_argument("--sizes", nargs="+", type=int, default=list(REPETITIONS))
-    parser.add_argument("--methods", nargs="+", help="names or patterns; default: all of ours")
+    parser.add_argument("--methods", nargs="+", help="names or patterns; default: all our methods")
     parser.add_argument("--redo", action="store_true", help="compute the named methods again")
     parser.add_argument("--patience", type=float, default=20.0, help="CPU seconds for each fit")
     parser.add_argument("--show", action="store_true", help="print, run nothing")

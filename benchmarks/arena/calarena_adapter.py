@@ -1,4 +1,4 @@
-"""Our calibrators in CalArena's own runner, for whoever has its data.
+"""Our calibrators in CalArena's own runner, if you have its data.
 
     python benchmarks/arena/calarena_adapter.py CALARENA \
         --benchmark cv-binary --calibrator trueodds-auto

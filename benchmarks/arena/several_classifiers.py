@@ -101,7 +101,7 @@ def vote(make, one_score=mean):
 
 
 def each_first(case):
-    """Each classifier by itself, then the vote of their log-odds, then once more."""
+    """Calibrate each classifier separately, then the vote of their log-odds, then once more."""
     held, new = mean_log_odds(case.each_held_out), mean_log_odds(case.each_new)
     return calibrated(AutoCalibrator(), held, case.y, new)
 
@@ -133,8 +133,8 @@ def regression(case):
 def graph_isotonic(case):
     """Isotonic regression of the soft vote that is smooth along a graph of near rows.
 
-    After the abstract of Zhong and Kwok (2013): min ½·Σ(q − y)² + ½·λ·q′Lq, where q rises with the
-    vote and L is the Laplacian of each row's nearest rows; by ADMM. λ is chosen on a fifth.
+    After the abstract of Zhong and Kwok (2013): min 0.5·Σ(q − y)² + 0.5·λ·q′Lq, where q rises with
+    the vote and L is the Laplacian of each row's nearest rows; by ADMM. λ is chosen on a fifth.
     """
     kept, held = case.folds > 0, case.folds == 0
     losses = [

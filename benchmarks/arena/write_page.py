@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/arena/write_page.py [RESULTS] [DEFAULT]
 
-RESULTS is the file that the arena wrote, by default arena-output/results.jsonl; DEFAULT is the
-method that the others are compared with, by default trueodds/auto.
+RESULTS is the file that the accuracy benchmark wrote, by default arena-output/results.jsonl;
+DEFAULT is the method that the others are compared with, by default trueodds/auto.
 """
 
 import re
@@ -24,7 +24,7 @@ MOST = 12
 
 
 def with_table(page: str, name: str, lines: list[str]) -> str:
-    """The page with what stands between the marks of this name replaced."""
+    """Return the page with the text between the marks of this name replaced."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     table = "\n".join([begin, *lines, end])
     return re.sub(f"{begin}.*{end}", lambda _: table, page, flags=re.DOTALL)

@@ -3,7 +3,7 @@
     python benchmarks/choices/auto_identity.py [--rows N] [--seeds N] [--factors F]
 
 Log-odds are multiplied by a factor after the labels have been drawn from them. With a factor of 1
-the best map is the identity; with greater ones the scores are too sure of themselves. Printed is
+the best map is the identity; with greater ones the scores are overconfident. Printed is
 how often each method is taken.
 """
 

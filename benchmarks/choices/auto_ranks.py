@@ -3,16 +3,16 @@
     TRUEODDS_DATA=folder python benchmarks/choices/auto_ranks.py results.jsonl [picture.png]
 
 The folder holds one Parquet file per data set: columns x0 … and y. At most 3000 rows of each are
-used: 40 % train the model, 30 % calibrate it, 30 % are held out (stratified). Pairs that
+used: 40% train the model, 30% calibrate it, 30% are held out (stratified). Pairs that
 results.jsonl holds already are not computed again, so an interrupted run goes on where it was.
 
-Printed are the average ranks of the methods by held-out log-loss over the ⟨set, model⟩ pairs (1 is
-best; equal losses share their ranks; an infinite loss is the worst), how far their losses are above
-the lowest of the pair (mean and median), what was chosen how often, and the pairs where the choice
-is worse than the uncalibrated scores by more than one standard error of the paired difference.
-"auto" is what ``AutoCalibrator(select="one_se")`` takes, "auto (lowest)" what it takes with
-``select="best"``; both are read off one comparison, and ranked in turn. The picture is the critical
-difference diagram of the first.
+It prints the average ranks of the methods by held-out log-loss over the ⟨set, model⟩ pairs. 1 is
+best; equal losses share their ranks; an infinite loss is the worst. It also prints the distance of
+the losses from the lowest of the pair (mean and median), and how often each method was chosen. The
+last lines are the pairs where the choice is worse than the uncalibrated scores by more than one
+standard error of the paired difference. "auto" is the choice of
+``AutoCalibrator(select="one_se")``, "auto (lowest)" that of ``select="best"``; both use one
+comparison, and are ranked in turn. The picture is the critical difference diagram of the first.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def row_losses(y: Any, p: Any) -> Any:
 
 
 def one_pair(X: Any, y: Any, model: Any) -> dict[str, Any]:
-    """What cross-validation on the calibration part says, and what the held-out part says."""
+    """Losses by cross-validation on the calibration part, and on the held-out part."""
     X_model, X_rest, y_model, y_rest = train_test_split(
         X, y, train_size=0.4, stratify=y, random_state=0
     )

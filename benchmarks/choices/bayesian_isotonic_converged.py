@@ -4,7 +4,7 @@
 
 FIXTURES is a folder with ``data/<set>_train.csv`` (score, label) and
 ``bayesiso/<set>_converged_map.csv`` (lower, upper, mean_converged, mcse): bounds and converged mean
-of the authors' program, made outside this project. Chains take every rank by itself, with these
+of the authors' program, made outside this project. Chains take every rank separately, with these
 bounds and without. z is the difference in standard errors. About three CPU minutes.
 """
 

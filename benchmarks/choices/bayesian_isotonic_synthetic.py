@@ -2,10 +2,10 @@
 
     python benchmarks/choices/bayesian_isotonic_synthetic.py [part ...] [--quick]
 
-gap: excess of the expected log-loss over the ideal map's, for N from 100 to 10⁵.
-coverage: how much of the true map lies in 90 % bands, on three generators.
-shapes: half, one and two times the default number of groups on five other maps, on which that
-    default was not chosen.
+- gap: excess of the expected log-loss over that of the ideal map, for N from 100 to 10⁵.
+- coverage: how much of the true map lies in 90% bands, on three generators.
+- shapes: half, one and two times the default number of groups on five other maps, which were not
+  used to choose that default.
 
 Without names all are run (about ten minutes); ``--quick`` takes a fifth of the replicates.
 """
@@ -133,7 +133,7 @@ def gap(replicates):
 
 
 def coverage(replicates):
-    print(f"\nShare of the true map inside 90 % bands, over scores, {replicates} replicates")
+    print(f"\nShare of the true map inside 90% bands, over scores, {replicates} replicates")
     for name, (data, truth) in GENERATORS.items():
         test, _ = data(np.random.default_rng(7), 20_000)
         target = truth(test)
@@ -210,7 +210,7 @@ def shapes(replicates):
             line = f"  {name:11} N = {n:6}, {default:3} groups: {mean:.6f} ± {error:.6f}"
             for kind in list(kinds)[1:]:
                 more, more_error = mean_error(np.subtract(losses[kind], losses["default"]))
-                line += f"; {kind} {100 * more / mean:+.0f} ± {100 * more_error / mean:.0f} %"
+                line += f"; {kind} {100 * more / mean:+.0f} ± {100 * more_error / mean:.0f}%"
             print(line, flush=True)
 
 

@@ -140,7 +140,7 @@ def draw(means: dict[str, np.ndarray], seeds: int) -> None:
                 color=color,
                 label=name,
             )
-        ax.set(xscale="log", xlabel="temperature that corrupts scores above ½", ylim=(0, 15))
+        ax.set(xscale="log", xlabel="temperature that corrupts scores above 0.5", ylim=(0, 15))
         ax.set_title(word, fontsize=10)
         ax.set_xticks(TEMPERATURES, [f"{t:g}" for t in TEMPERATURES])
         ax.minorticks_off()

@@ -3,10 +3,10 @@
     python benchmarks/choices/charcoal_turns.py [samples] [rounds ...]
 
 The paper goes on until a round over all groups of parameters lowers the loss by no more than 1e-8;
-``CharcoalGrillCalibrator(solver="paper")`` also ends after 200 rounds for each λ. The paper's
-synthetic data (equation 5, T = 5, N = 1000), 2 to 5 coals with bias: the loss that is reached, the
-held-out ECE in % on 10⁵ evenly spread points with known probabilities, and CPU seconds; means over
-the samples. By default 5 samples, 200 and 2000 rounds.
+``CharcoalGrillCalibrator(solver="paper")`` also ends after 200 rounds for each λ. Data are
+the paper's synthetic ones (equation 5, T = 5, N = 1000), with 2 to 5 coals and bias. The columns
+are the loss, the held-out ECE in % on 10⁵ equidistant points with known probabilities, and CPU
+seconds, as means over the samples. By default 5 samples, 200 and 2000 rounds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def errors(q: np.ndarray, true: np.ndarray) -> tuple[float, float]:
 def main(samples: int, rounds: list[int]) -> None:
     z = logit((np.arange(N_HELD_OUT) + 0.5) / N_HELD_OUT)
     true = expit(true_log_odds(z))
-    print("| coals | rounds for each λ | ended by itself | loss | weighted | unweighted | CPU s |")
+    print("| coals | rounds for each λ | converged | loss | weighted | unweighted | CPU s |")
     print("|---|---|---|---|---|---|---|")
     for n_coals in COALS:
         for limit in rounds:

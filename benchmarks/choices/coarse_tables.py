@@ -1,9 +1,9 @@
 """How far maps learned from rounded scores are from those learned from all of them.
 
 Scores are crowded at both ends: log-odds of mean −1 and standard deviation 7. Each method is
-fitted to all distinct scores and, by ``fit_frame``, to tables of at most ``max_rows`` rows. Printed
-are the mean and the greatest difference of the two maps over the scores, and the mean error of the
-exact map against the truth, which is what the difference should be compared with.
+fitted to all distinct scores and, by ``fit_frame``, to tables of at most ``max_rows`` rows. It
+prints the mean and the largest difference of the two maps over the scores. To compare with, it
+prints the mean error of the exact map against the true curve.
 
 Usage: python benchmarks/choices/coarse_tables.py [rows]
 """

@@ -2,9 +2,9 @@
 
     TRUEODDS_ARENA=folder python benchmarks/choices/dirichlet_strength.py
 
-The folder is the arena's, with multiclass/*.npz. Every other set of up to 12 classes and 3,000 rows
-is calibrated with each strength (off-diagonal = intercept); printed are the mean log-loss on up to
-3,000 new rows and the mean rank, with structured matrix scaling beside them.
+The folder is that of the accuracy benchmark, with multiclass/*.npz. Every other set of up to 12
+classes and 3,000 rows is calibrated with each strength (off-diagonal = intercept). It prints the
+mean log-loss on up to 3,000 new rows and the mean rank, also of structured matrix scaling.
 """
 
 from __future__ import annotations

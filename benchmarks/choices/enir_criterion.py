@@ -1,4 +1,4 @@
-"""Which criterion should weight ENIR's models? Distance to known truths.
+"""Which criterion should weight ENIR's models? Distance to known true curves.
 
 Usage: python benchmarks/choices/enir_criterion.py [replicates]
 
@@ -46,7 +46,7 @@ def main() -> None:
     replicates = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     criteria = get_args(Criterion)
     base = criteria.index("bic-authors")
-    print(f"{replicates} replicates; RMSE to the truth, and difference from bic-authors ± se")
+    print(f"{replicates} replicates; RMSE to the true curve, and difference from bic-authors ± se")
     print(f"{'truth':22}{'rows':>7}" + "".join(f"{name:>26}" for name in criteria))
     whole = []
     for rows in SIZES:

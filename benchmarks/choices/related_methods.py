@@ -1,4 +1,4 @@
-"""Smooth isotonic and robust logistic calibration beside the methods that they modify.
+"""Smooth isotonic and robust logistic calibration compared with the methods that they modify.
 
 Usage: python benchmarks/choices/related_methods.py [replicates]
 
@@ -45,21 +45,21 @@ LOGISTIC = {
     "logistic": LogisticCalibrator(),
     "robust 0.5": RobustLogisticCalibrator(),
 }
-WRONG = ("none", "1 % of labels", "5 % of labels", "1 %, the surest", "5 %, the surest")
+WRONG = ("none", "1% of labels", "5% of labels", "1%, extreme scores", "5%, extreme scores")
 TEST = np.random.default_rng(0).beta(0.8, 0.8, 20_000)
 
 
 def with_mistakes(rng, scores, y, kind):
-    """Labels of which a share is wrong: any, or those of the surest scores."""
+    """Labels of which a share is wrong: any, or those of the most extreme scores."""
     if kind == "none":
         return y
-    n_wrong = max(int(float(kind.split()[0]) / 100 * len(y)), 1)
+    n_wrong = max(int(float(kind.split("%")[0]) / 100 * len(y)), 1)
     chosen = rng.permutation(len(y))
-    if "surest" in kind:
+    if "extreme" in kind:
         chosen = np.argsort(-np.abs(scores - 0.5))
     wrong = chosen[:n_wrong]
     y = y.copy()
-    y[wrong] = scores[wrong] < 0.5 if "surest" in kind else ~y[wrong]
+    y[wrong] = scores[wrong] < 0.5 if "extreme" in kind else ~y[wrong]
     return y
 
 
@@ -93,7 +93,7 @@ def main() -> None:
         for rows in SIZES:
             show(name, rows, distances(curve, rows, replicates, RISING))
     print(f"\n{'wrong labels':22}{'rows':>7}" + "".join(f"{name:>11}" for name in LOGISTIC), end="")
-    print("         se   (curve: too sure)")
+    print("         se   (curve: overconfident)")
     for kind in WRONG:
         for rows in SIZES[:-1]:
             show(kind, rows, distances(CURVES["too sure"], rows, replicates, LOGISTIC, kind))

@@ -1,11 +1,12 @@
-"""What a method makes of scores of exactly 0 and 1: excess log-loss and coverage at known truths.
+"""Scores of exactly 0 and 1: excess log-loss and coverage with known probabilities.
 
 Usage: python benchmarks/choices/saturated_scores.py [--repetitions R] [--methods NAME ...]
 
-Scores are shares of votes, of which many are 0 or 1. Three truths: *votes* of 10 neighbors, where
-the probability is the posterior mean given the votes; *trees*, a forest of 100 whose votes are too
-extreme; *literal*, where 0 means never and 1 always. Excess is E[KL(truth ‖ map)] in nats, exact
-for each fitted map, with its standard error over repetitions. Coverage is that of 90% intervals.
+Scores are shares of votes, of which many are 0 or 1. Three true curves: *votes* of 10 neighbors,
+where the probability is the posterior mean given the votes; *trees*, a forest of 100 whose votes
+are too extreme; *literal*, where 0 means never and 1 always. Excess is E[KL(true ‖ map)] in nats,
+exact for each fitted map, with its standard error over repetitions. Coverage is that of 90%
+intervals.
 """
 
 import argparse
@@ -48,7 +49,7 @@ def draw(rng, n, voters, truth):
 
 
 def excess(p, q, share):
-    """Expected log-loss of forecasts q above that of the truth p."""
+    """Return the excess of the expected log-loss of forecasts q over the true p."""
     return share @ (xlogy(p, p / q) + xlogy(1 - p, (1 - p) / (1 - q)))
 
 

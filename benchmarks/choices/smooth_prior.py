@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/choices/smooth_prior.py [--every K]
 
-Log-loss on the binary predictions of the arena (in the folder TRUEODDS_ARENA),
-calibrated on the first 100 to 3,000 rows and judged on the rest: the mean difference from the
-constants as they are, its standard error over data sets, and in how many experiments the method
-harms (its log-loss is higher than that of the scores by more than 0.002).
+It measures log-loss on the binary predictions of the accuracy benchmark (in the folder
+TRUEODDS_ARENA), calibrated on the first 100 to 3,000 rows and tested on the rest. It prints the
+mean difference from the unchanged constants and its standard error over data sets. The last column
+counts experiments in which log-loss is higher than that of the scores by more than 0.002.
 """
 
 import argparse

@@ -2,12 +2,13 @@
 
     python benchmarks/coverage/band_coverage.py [--replicates 300] [--parts coverage widths]
 
-*coverage*: share of samples in which no point of the true curve is outside the 90 % band; truths of
-the paper's simulations (Dimitriadis, Dümbgen, Henzi, Puke and Ziegel 2023, section 5; all rise) and
-one with 1 % positives. *widths*: mean width of the 95 % band beside that of the same bounds with
-rounding to three digits, as the authors' R package calibrationband does in their simulations
-(``method="round", digits=3``, computed here). *falls*: how often bounds cross, so that a curve that
-falls is found out, beside the published Table 1 (95 %, "wave" truths). *speed*: a million rows.
+*coverage*: share of samples in which no point of the true curve is outside the 90% band. The curves
+are those of the paper's simulations (Dimitriadis, Dümbgen, Henzi, Puke and Ziegel 2023, section 5;
+all increase) and one with 1% positives. *widths*: mean width of the 95% band next to that of the
+same bounds with rounding to three digits, as the authors' R package calibrationband does in their
+simulations (``method="round", digits=3``, computed here). *falls*: how often bounds cross, so that
+a curve that decreases is detected, next to the published Table 1 (95%, "wave" curves). *speed*: a
+million rows.
 
 About five minutes of CPU time.
 """
@@ -72,7 +73,7 @@ def sample(truth, rows, seed):
 
 
 def coverage(replicates):
-    print(f"share of {replicates} samples whose 90 % band holds the whole curve; mean width")
+    print(f"share of {replicates} samples whose 90% band contains the whole curve; mean width")
     for truth in TRUTHS:
         for rows in ROWS:
             held, width = 0, []
@@ -85,7 +86,7 @@ def coverage(replicates):
                 held += bool(((low <= p) & (p <= high)).all())
                 width.append((high - low)[len(GRID) :].mean())  # at the scores of the sample
             print(
-                f"  {truth.__name__:12} {rows:6} rows  {100 * held / replicates:6.1f} %"
+                f"  {truth.__name__:12} {rows:6} rows  {100 * held / replicates:6.1f}%"
                 f"   width {np.mean(width):.4f}",
                 flush=True,
             )
@@ -111,7 +112,7 @@ def rounded_width(x, y, level):
 
 
 def widths(replicates):
-    print("mean width over [0, 1] at 95 %: ours, and with rounding to three digits")
+    print("mean width over [0, 1] at 95%: ours, and with rounding to three digits")
     for truth in (calibrated, s_shaped, step):
         for rows in ROWS:
             ours, theirs = [], []
@@ -127,7 +128,7 @@ def widths(replicates):
 
 
 def falls(replicates):
-    print("curves that fall, found out at 95 %: ours, and published (Table 1)")
+    print("curves that decrease, detected at 95%: ours, and published (Table 1)")
     for s, known in PUBLISHED.items():
         for rows, published in known.items():
             found = 0

@@ -1,4 +1,4 @@
-"""Coverage of the 90% intervals of GroupCalibrator by group, where the truth is known.
+"""Coverage of the 90% intervals of GroupCalibrator by group, with known probabilities.
 
 Usage: python benchmarks/coverage/group_intervals.py [--repeats 100] [--rows 1000]
 

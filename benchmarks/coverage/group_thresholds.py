@@ -4,9 +4,9 @@
 
 Eight groups of 40 to 400 rows have true log-odds that are shifted and sloped relative to the
 scores. Each sample gives a threshold for every group, for at most 15% errors with 90% confidence
-for all groups together: by ``guaranteed_thresholds``, which lets the other groups decide where
-half of a group's tests begin, and by ``guaranteed_threshold`` of each group alone with an eighth
-of the doubt. A guarantee fails if the error rate of a large population exceeds the limit.
+for all groups together. ``guaranteed_thresholds`` lets the other groups decide where half of a
+group's tests begin; ``guaranteed_threshold`` of each group alone gets an eighth of the doubt. A
+guarantee fails if the error rate of a large population exceeds the limit.
 """
 
 from __future__ import annotations

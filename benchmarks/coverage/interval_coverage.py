@@ -1,7 +1,7 @@
-"""How often intervals, bands and tests do what they promise, by simulation.
+"""Coverage of intervals and bands, and the size of tests, by simulation.
 
-Three generators with known probabilities; 90 % intervals of ``confidence_interval`` (its default
-method), 90 % consistency bands, and ``calibration_test`` at 5 %.
+Three generators with known probabilities; 90% intervals of ``confidence_interval`` (its default
+method), 90% consistency bands, and ``calibration_test`` at 5%.
 
     python benchmarks/coverage/interval_coverage.py [repetitions] [part ...]
 
@@ -97,14 +97,14 @@ def intervals(repetitions, chosen=None, n_rows=ROWS):
         (auc, {}),
         (metrics.debiased_calibration_error, uniform),
     )
-    print(f"90 % intervals, n = {n_rows}: covered (truth below, above the interval)")
+    print(f"90% intervals, n = {n_rows}: covered (true value below, above the interval)")
     for metric, options in chosen or plain:
         for generator in GENERATORS:
             start = time.time()
             share, below, above, truth = covered(metric, generator, repetitions, options, n_rows)
             print(
-                f"  {metric.__name__:28s} {generator.__name__:14s} truth {truth:.4f}  "
-                f"{100 * share:5.1f} %  ({100 * below:.1f}, {100 * above:.1f})  "
+                f"  {metric.__name__:28s} {generator.__name__:14s} true {truth:.4f}  "
+                f"{100 * share:5.1f}%  ({100 * below:.1f}, {100 * above:.1f})  "
                 f"{time.time() - start:.0f} s",
                 flush=True,
             )
@@ -121,7 +121,7 @@ def biased(repetitions):
 
 
 def bands(repetitions):
-    print(f"90 % consistency bands of calibrated models, n = {ROWS}: share of points within")
+    print(f"90% consistency bands of calibrated models, n = {ROWS}: share of points within")
     for strategy in ("uniform", "quantile", "corp", "smooth"):
         for generator in GENERATORS:
             rng = np.random.default_rng(7)
@@ -136,13 +136,13 @@ def bands(repetitions):
                 within = (value >= curve.band_low) & (value <= curve.band_high)
                 inside.append(within.mean())
             print(
-                f"  {strategy:28s} {generator.__name__:14s} {100 * np.mean(inside):5.1f} %",
+                f"  {strategy:28s} {generator.__name__:14s} {100 * np.mean(inside):5.1f}%",
                 flush=True,
             )
 
 
 def tests(repetitions):
-    print(f"tests at 5 %, calibrated models, n = {ROWS}: share rejected")
+    print(f"tests at 5%, calibrated models, n = {ROWS}: share rejected")
     for method in ("spiegelhalter", "ece", "mce", "rms"):
         for generator in GENERATORS:
             rng = np.random.default_rng(7)
@@ -153,7 +153,7 @@ def tests(repetitions):
                 result = calibration_test(y, p, method=method, n_resamples=199, random_state=seed)
                 rejected += result.p_value <= 0.05
             print(
-                f"  {method:28s} {generator.__name__:14s} {100 * rejected / repetitions:5.1f} %",
+                f"  {method:28s} {generator.__name__:14s} {100 * rejected / repetitions:5.1f}%",
                 flush=True,
             )
 

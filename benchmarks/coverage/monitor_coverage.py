@@ -2,10 +2,10 @@
 
     python benchmarks/coverage/monitor_coverage.py --streams 400
 
-Streams of 8,000 rows whose log-odds are shifted by 0.5 from row 4,001 on, looked at every 250 rows;
-each time the intervals for all rows, and for those since the change that was found, are held
-against the truth. A stream counts as missed if a single one of them was wrong at any look. The last
-two lines are of the last look: does the interval of the change hold row 4,001?
+Streams have 8,000 rows, whose log-odds are shifted by 0.5 after row 4,000. Every 250 rows, the
+intervals for all rows, and for those since the detected change, are compared with the true values.
+A stream counts as missed if one of them was wrong at any look. The last two lines show, for the
+last look, whether the interval of the change contains row 4,001.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=400)
     n = parser.parse_args().streams
     found = [one(seed) for seed in range(n)]
-    print(f"{n} streams; wrong at any of {ROWS // EVERY} looks (at most {ALPHA} is promised):")
+    print(f"{n} streams; wrong at any of {ROWS // EVERY} looks (at most {ALPHA} is guaranteed):")
     for name in found[0][0]:
         print(f"  {name:10} {np.mean([wrong[name] for wrong, _, _ in found]):.4f}")
     print(

@@ -2,10 +2,10 @@
 
     python benchmarks/coverage/monitor_delay.py --streams 1000 --river-streams 200
 
-Streams of 10,000 rows, log-odds of the forecasts drawn from N(−1, 1.5²); at row 5,000 the truth
-becomes another. Detectors of river watch |y − p| (DDM: whether |y − p| > ½) and have the options
-that they come with. Without river (``pip install river``, or ``--river FOLDER`` with its
-site-packages) its rows are left out. The oracle knows the row and the kind of the change, and tests
+Streams of 10,000 rows, log-odds of the forecasts drawn from N(−1, 1.5²); at row 5,000 the true
+probabilities change. Detectors of river watch |y − p| (DDM: whether |y − p| > 0.5) and have the
+options that they come with. Without river (``pip install river``, or ``--river FOLDER`` with its
+site-packages) its rows are left out. The oracle has the row and the kind of the change, and tests
 once, with the score test of that kind on the 1,250 rows that follow, a quarter of those that the
 monitor has.
 """
@@ -60,7 +60,7 @@ def of_monitor(p: np.ndarray, y: np.ndarray) -> int | None:
 
 
 def of_repeated_test(p: np.ndarray, y: np.ndarray) -> int | None:
-    """What many do: a test of the mean at 5 % of all rows so far, every 100 rows."""
+    """Test the mean of all rows so far at 5%, every 100 rows, which is common practice."""
     z = np.cumsum(y - p) / np.sqrt(np.cumsum(p * (1 - p)))
     found = np.flatnonzero(np.abs(z[99::100]) > CRITICAL)
     return int(100 * (found[0] + 1)) if len(found) else None

@@ -4,9 +4,9 @@
 
 Rows have three columns of three values, uniform scores, and true probabilities that are shifted by
 0.5 of the log-odds in no segment, in one value, in a pair of values, or in a triple. The tests are
-``multicalibration_error`` (p ≤ 0.05), the p-value that MCGrad's formula has for the same statistic,
-which does not allow for the number of segments, and ``group_test`` of the three columns (any group
-flagged at 5%).
+``multicalibration_error`` (p ≤ 0.05), the p-value of MCGrad's formula for the same statistic, and
+``group_test`` of the three columns (any group flagged at 5%). MCGrad's formula does not correct for
+the number of segments.
 """
 
 from __future__ import annotations

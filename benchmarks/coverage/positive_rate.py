@@ -2,7 +2,7 @@
 
     python benchmarks/coverage/positive_rate.py [--samples 1000]
 
-``estimate_positive_rate`` gets n labeled and m unlabeled rows of one population. Next to it stands
+``estimate_positive_rate`` gets n labeled and m unlabeled rows of one population. Next to it is
 Wilson's interval of the labeled rows alone, for the same target.
 """
 

@@ -3,13 +3,13 @@
     python benchmarks/coverage/probability_intervals.py [--replicates 200] [--rows 300 2000] \
         [--output intervals.json]
 
-Seven truths, of which two are over- and under-confident scores; 90 % intervals; coverage and width
-are averages over 500 new scores of the same distribution. The jump of the step is reported apart
-(scores within 0.05 of it). The oracle is a logistic regression on the true log-odds: it knows the
-shape of the truth and learns its level and slope from the same rows (Wald's interval).
+Seven true curves, of which two are over- and under-confident scores; 90% intervals; coverage and
+width are averages over 500 new scores of the same distribution. The jump of the step is reported
+apart (scores within 0.05 of it). The oracle is a logistic regression on the true log-odds: it has
+the shape of the true curve and learns its level and slope from the same rows (Wald's interval).
 
 With ``--output``, finished parts are kept in that file and not computed again. About twelve minutes
-of CPU time, one for each number of rows and truth (``--truths``). The truths of ``--set tuning``
+of CPU time, one for each number of rows and curve (``--truths``). The curves of ``--set tuning``
 (other shapes, other seeds) are those on which it was decided which models take part in intervals.
 """
 
@@ -70,7 +70,7 @@ def non_monotone(rng, n):
 
 
 def rare(rng, n):
-    """About 1 % positives; scores too high, and too far apart."""
+    """About 1% positives; scores too high, and too far apart."""
     z = rng.normal(-4.5, 1.3, n)
     return expit(z), expit(0.7 * z - 1.6)
 
@@ -141,7 +141,7 @@ FIRST_SEED = {"judging": 10_000, "tuning": 0}
 
 
 def oracle(truth, y, new_truth):
-    """The interval of a model that knows the shape of the truth: level and slope by Newton."""
+    """Return the interval of a model with the true shape: level and slope by Newton's method."""
     x = np.column_stack([np.ones(len(truth)), logit(truth)])
     theta = np.array([0.0, 1.0])
     prior = np.diag([0.1, 0.1])  # weak; few positives may be separable
@@ -207,8 +207,8 @@ def part(truth_of, rows, replicates, first_seed, methods):
 def show(name, rows, found):
     print(f"{name}, {rows} rows ({found['cpu_seconds']} CPU s)")
     for method, row in found["methods"].items():
-        jump = "" if row["at_jump"] is None else f"   at the jump {100 * row['at_jump']:5.1f} %"
-        print(f"  {method:18} {100 * row['covered']:5.1f} %   width {row['width']:.3f}{jump}")
+        jump = "" if row["at_jump"] is None else f"   at the jump {100 * row['at_jump']:5.1f}%"
+        print(f"  {method:18} {100 * row['covered']:5.1f}%   width {row['width']:.3f}{jump}")
 
 
 def main():

@@ -2,9 +2,8 @@
 
     python benchmarks/engines/export_speed.py [--rows 10000000] [--repeats 3]
 
-Prints the time of `select sum(<map as SQL>)` over the time of the map called on an array, and for
-scale that of `select sum(score)`; medians of the repeats, in seconds of CPU (which other
-programs do not change), one thread each.
+It prints the time of `select sum(<map as SQL>)`, of the map called on an array, and of
+`select sum(score)`. Times are medians of the repeats, in CPU seconds, with one thread each.
 """
 
 import argparse

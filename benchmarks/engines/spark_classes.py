@@ -17,7 +17,7 @@ CLASSES = 10
 
 
 def make_frame(spark: SparkSession, n_rows: int):
-    """Too sure forecasts of ten classes, made on the engine."""
+    """Overconfident forecasts of ten classes, made on the engine."""
     frame = spark.range(n_rows)
     for k in range(CLASSES):
         frame = frame.withColumn(f"z{k}", functions.randn(seed=k))

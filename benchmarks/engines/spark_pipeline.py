@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/engines/spark_pipeline.py [--rows 3000000]
 
-Prints the seconds of fitting and of transforming, whether the plan has a Python worker in it, how
-many rows came back to the driver, and the largest difference from the map that is fitted locally on
-the same rows.
+It prints the seconds of fitting and of transforming, whether the plan has a Python worker, and the
+number of rows that came back to the driver. The last line is the largest difference from the map
+that is fitted locally on the same rows.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 """Other online calibrators: Gupta and Ramdas (2023), streamcal, and refits of our default.
 
-"Online Platt scaling with calibeating", ICML 2023: OPS and beta scaling (OBS) are online Newton
-steps; TOPS and TOBS replace their forecast by the mean label of earlier forecasts in the same of
-ten bins; HOPS hedges in each bin by Foster's (1999) randomized calibration. Settings are γ = 0.1,
-ε = 0.1, and a diameter of 1 (OPS) or 2 (OBS). With a delay of D,
-labels come in blocks of D rows.
+The paper is "Online Platt scaling with calibeating", ICML 2023. OPS and beta scaling (OBS) are
+online Newton steps. TOPS and TOBS replace their forecast by the mean label of earlier forecasts in
+the same of ten bins. HOPS hedges in each bin by Foster's (1999) randomized calibration. Settings
+are γ = 0.1, ε = 0.1, and a diameter of 1 (OPS) or 2 (OBS). With a delay of D, labels come in blocks
+of D rows.
 
 streamcal (Python 3.12 and later, in the dependency group ``bench``) learns blocks of 100 rows: each
 update is an isotonic fit.

@@ -76,7 +76,7 @@ def others(s, y, first, delay, before):
 
 
 def run_streams(folder, delays, only_ours):
-    """For each stream and delay, what each method lost, and what we promised."""
+    """For each stream and delay, the loss of each method, and the guaranteed bound."""
     results = []
     for path in sorted(Path(folder).glob("*.npz")):
         data = np.load(path)
@@ -115,7 +115,7 @@ def run_streams(folder, delays, only_ours):
 
 
 def run_long(rows):
-    """Time per row, size of the state and rounding of masses, as rows go by."""
+    """Time per row, size of the state and rounding of masses, at several numbers of rows."""
     rng = np.random.default_rng(0)
     online, found = OnlineCalibrator(), []
     for _ in range(10):

@@ -1,6 +1,6 @@
 """Every task that we and a rival both do: seconds, memory and error, side by side in one run.
 
-Each library works in a process of its own on the same two cores; they take turns within a task,
+Each library works in a separate process on the same two cores; they take turns within a task,
 after one call each that is not counted. Written: one table (Markdown), one picture, and the raw
 figures (JSON). A ratio is our median time divided by the fastest rival's: below 1 we are faster.
 

@@ -1,10 +1,10 @@
 """Fit and predict_proba at N = 10⁶ distinct scores, against the peer, in one run.
 
-Ours and the peer's calls alternate; the median of the repeats is printed, and each as a multiple
-of ``np.sort`` of the same scores. scikit-learn's calibrators are private: their fit is called
-directly, without what surrounds it; predict_proba is that of ``CalibratedClassifierCV`` around a
-model that hands over the scores, and "bare" is the private calibrator's own predict, which returns
-one column. Rivals that are not installed are left out.
+Our calls and the peer's alternate. It prints the median of the repeats, and each as a multiple of
+``np.sort`` of the same scores. The calibrators of scikit-learn are private, so their fit is called
+directly. predict_proba is that of ``CalibratedClassifierCV`` around a model that returns the
+scores. "bare" is the predict of the private calibrator, which returns one column. Rivals that are
+not installed are left out.
 
 Usage: python benchmarks/rivals/fit_speed.py [rows] [repeats]
 """
@@ -48,7 +48,7 @@ class Scores(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Task:
-    """A method of ours, the peer's fit and predictions, and how many times faster we must be."""
+    """Our method, the peer's fit and predictions, and how many times faster we must be."""
 
     name: str
     wanted: float

@@ -1,14 +1,14 @@
 """Has a change made trueodds slower? Two commits side by side in one run.
 
-Each commit is checked out into a folder of its own and works in a process of its own; the two take
+Each commit is checked out into a separate folder and works in a separate process; the two take
 turns within a task, on the same two cores. Short calls are repeated until they last about half a
-second together. A task has become slower if its median took more than 15 % and more than 50 ms
+second together. A task has become slower if its median took more than 15% and more than 50 ms
 longer, and does so again when it is measured a second time. Exit code 1 if any has, or if a task
 failed or is gone.
 
     python benchmarks/rivals/gate.py BASE [HEAD] [--only KIND:NAME]
 
-Without HEAD the working tree is judged, as it stands on disk.
+Without HEAD the working tree is compared.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def sizes(task: str) -> list[int]:
 
 
 def compare_task(task: str, rows: int, before: Process, after: Process) -> Change | str:
-    """Both commits in turn; a text says why there is nothing to compare."""
+    """Both commits in turn; a text gives the reason if there is nothing to compare."""
     kind, name = task.split(":")
     request = {"do": "run", "kind": kind, "name": name, "n": rows}
     label = f"{kind} {name}, {rows:,}"
@@ -158,7 +158,7 @@ def main() -> int:
             print(change, "  SLOWER" if slower and change is slower[-1] else "", flush=True)
         before.close()
         after.close()
-    print(f"{len(slower)} of {len(checks)} tasks slower by more than 15 % and 50 ms")
+    print(f"{len(slower)} of {len(checks)} tasks slower by more than 15% and 50 ms")
     if not checks:
         faults.append("no task was compared")
     for fault in faults:

@@ -4,15 +4,15 @@
 
 Run it in the environment of the rivals (``make bench`` makes it). Results are compared on two
 samples: 1,000 distinct scores, on a grid between them; and 2,000 scores of 63 values, where they
-lie; for several classes, on 1,000 rows of three and of five. Differences are those to the package
-as it is, and to the same package with its solver run to the end, where it would stop early; the
-second one must stay below the tolerance, or the program leaves with 1. Times are CPU seconds of a
-fit and a prediction of the same rows, the median of REPEATS (default 3). Packages that are not
-installed are named and left out.
+lie; for several classes, on 1,000 rows of three and of five. The first difference is to the
+unchanged package, the second to the package with its solver run to convergence. The second must
+stay below the tolerance; otherwise the program exits with 1. Times are CPU seconds of a fit and a
+prediction of the same rows, the median of REPEATS (default 3). Packages that are not installed are
+named and left out.
 
-Methods for several classes are timed on five of them. dirichletcal, which ``make bench`` does not
-install, is told not to make the last class a reference: that would penalize the others' weights by
-their difference to it.
+Methods for several classes are timed on five of them. The package dirichletcal, which ``make
+bench`` does not install, runs without the last class as a reference, which would penalize the
+weights of the others by their difference from it.
 
 splinecalib is a special case: ``SplineCalibrator`` has another penalty. Compared is our solver on
 splinecalib's own basis, penalty and rows.

@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 
 def with_table(page: str, name: str, lines: list[str]) -> str:
-    """The page with what stands between the marks of this name replaced."""
+    """Return the page with the text between the marks of this name replaced."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     table = "\n".join([begin, *lines, end])
     return re.sub(f"{begin}.*{end}", lambda _: table, page, flags=re.DOTALL)

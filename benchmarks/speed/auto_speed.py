@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/speed/auto_speed.py [--rows N] [--repeats N]
 
-Wall time and CPU time of one fit on N over-confident scores, with one and with two processes (the
-median of the repeats, after a first fit of 200 rows that loads or compiles the kernels), and the
-methods' shares of it.
+It prints wall time and CPU time of one fit on N over-confident scores, with one and with two
+processes, and the share of each method. Times are medians of the repeats, after a first fit of 200
+rows that loads the kernels.
 """
 
 from __future__ import annotations

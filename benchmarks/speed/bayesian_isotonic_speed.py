@@ -4,7 +4,7 @@
 
 Importance sampling is compared with the CPU time of the authors' program for the same number of
 maps (94 s at N = 1000, 10,000 maps, on a machine of this kind). Chains are timed on two threads,
-for N up to 10⁶, beside np.argsort of the same scores. Times are medians of repeats.
+for N up to 10⁶, next to np.argsort of the same scores. Times are medians of repeats.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How fitting and predicting grow with N, beside Table VII of the ENIR paper.
+"""How fitting and predicting grow with N, next to Table VII of the ENIR paper.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/speed/calibration_time.py [--quick]
 
 CPU time of all threads of this process: to fit N distinct scores, and to predict one
 score (``predict_proba`` of a list of one, 1000 times). Every time is the median of the repeats.
-"exponent" is the slope of ln time over ln N, for all sizes and from the last but one to the last;
-below the table stand the slopes of N, N log N and N² between the same sizes. ABB is quadratic and
+"exponent" is the slope of ln time over ln N, for all sizes and from the last but one to the last.
+Below the table are the slopes of N, N log N and N² between the same sizes. ABB is quadratic and
 is timed up to 8000 scores. ``--quick`` leaves out all above 10⁵ (ABB: 2000).
 """
 
@@ -35,7 +35,7 @@ PREDICTIONS = 1000
 
 
 class Entry(NamedTuple):
-    """A method, and what the paper's Table VII says of it."""
+    """A method, and its row in the paper's Table VII."""
 
     make: Callable[[], Any]
     training: str
@@ -54,7 +54,7 @@ METHODS = {
 
 
 def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Uniform scores whose order is mostly right: the truth has a dent of its own."""
+    """Uniform scores whose order is mostly right: the true curve has a dent."""
     rng = np.random.default_rng(0)
     scores = rng.random(n)
     truth = 0.1 + 0.8 * scores - 0.3 * np.exp(-(((scores - 0.6) / 0.08) ** 2))

@@ -19,7 +19,7 @@ from trueodds import CharcoalGrillCalibrator, LogisticCalibrator, TemperatureCal
 
 
 def seconds(call: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Median wall-clock and processor time; on a busy machine only the second one means much."""
+    """Return the median wall-clock time and CPU time."""
     times = []
     for _ in range(repeats):
         begin, cpu = time.perf_counter(), time.process_time()

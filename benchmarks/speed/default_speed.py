@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/speed/default_speed.py [repeats]
 
-Medians, in seconds; beside each the limit that it is meant to keep on an idle machine, and the time
+Medians, in seconds; next to each its limit on an idle machine, and the time
 of scikit-learn's isotonic regression (two classes) or of our temperature scaling (several). The
 program leaves with 1 if a limit is passed.
 """
@@ -48,7 +48,7 @@ def two_classes(n: int, repeats: int) -> tuple[float, float]:
 
 
 def several_classes(n: int, k: int, repeats: int, *, forest: bool = False) -> tuple[float, float]:
-    """Scores that are twice too sure; those of a forest are shares of its 20 trees."""
+    """Overconfident scores, by a factor of two; those of a forest are shares of its 20 trees."""
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 1.5, (n, k))
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)

@@ -32,7 +32,7 @@ LIMITS = {
 
 
 def median_time(function, *, seconds=2.0, least=5):
-    """Median of at least so many calls, for about so many seconds; the first is not counted."""
+    """Return the median of at least this many calls, in about this time, without the first."""
     function()
     times = []
     begin = time.perf_counter()
@@ -65,7 +65,7 @@ def say(what, value, limit=None, *, at_least=False):
 def growth(sizes):
     for truth in ("monotone", "wavy"):
         for ties in (False, True):
-            print(f"ENIR fit, {truth} truth, {'ties' if ties else 'no ties'}")
+            print(f"ENIR fit, {truth} curve, {'ties' if ties else 'no ties'}")
             times, sorts = [], []
             for n in sizes:
                 scores, y = sample(n, ties=ties, truth=truth)

@@ -1,4 +1,4 @@
-"""What the first second costs: CPU seconds of new processes, beside limits and a peer.
+"""What the first second costs: CPU seconds of new processes, with limits and a peer.
 
 Of the command line, and of importing a method and fitting it to 1,000 rows.
 
@@ -47,7 +47,7 @@ PEERS = {
 
 
 def write_scores(path: Path) -> None:
-    """Scores that are twice too sure."""
+    """Scores that are overconfident by a factor of two."""
     rng = np.random.default_rng(0)
     z = rng.normal(0, 1.5, ROWS)
     y = rng.random(ROWS) < 1 / (1 + np.exp(-z))

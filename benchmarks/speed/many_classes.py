@@ -2,7 +2,7 @@
 
     TRUEODDS_DATA=... python benchmarks/speed/many_classes.py
 
-Prints CPU seconds and peak memory of each command, which runs in a process of its own, and what
+Prints CPU seconds and peak memory of each command, which runs in a separate process, and what
 matrix scaling makes of a network's 100 classes with 5,000 rows to learn from.
 """
 
@@ -24,7 +24,7 @@ BATCH = 500_000
 
 
 def write_scores(path, n_rows, n_classes):
-    """Forecasts that are too sure, batch by batch."""
+    """Overconfident forecasts, batch by batch."""
     rng = np.random.default_rng(0)
     names = [f"x{k}" for k in range(n_classes)]
     schema = pa.schema([*((name, pa.float32()) for name in names), ("y", pa.int16())])

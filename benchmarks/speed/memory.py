@@ -1,6 +1,6 @@
 """Peak memory and CPU seconds of each command, by the number of rows and of classes.
 
-``--memory`` (1 GB unless said otherwise) is a promise: what a command takes beyond it shows here.
+``--memory`` (1 GB by default) is a limit; this program shows what a command takes beyond it.
 
     python benchmarks/speed/memory.py                                # all: hours, and 2 GB of disk
     python benchmarks/speed/memory.py --rows 10000 100000 --classes 2 --commands evaluate fit
@@ -58,7 +58,7 @@ def write_scores(path: Path, rows: int, classes: int) -> None:
 
 
 def write_elsewhere(path: Path, rows: int, classes: int) -> None:
-    """Write scores in a process of its own."""
+    """Write scores in a separate process."""
     writer = multiprocessing.get_context("spawn").Process(
         target=write_scores, args=(path, rows, classes)
     )

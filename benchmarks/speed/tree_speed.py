@@ -2,14 +2,14 @@
 
     python benchmarks/speed/tree_speed.py [--quick]
 
-1. Fit on 20,000 rows × 20 numeric attributes, two classes, against one fit of scikit-learn's
+1. Fit on 20,000 rows × 20 numeric features, two classes, against one fit of scikit-learn's
    DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2) on the same rows. The calibrator
    grows six trees, boosts at every node, and prunes.
 2. How the fit grows with N: the exponent of a power law through the CPU times, and the same for
    N·log N, which must not be exceeded.
 3. 10⁶ predictions against ``apply`` of scikit-learn's tree on the same rows.
 4. 20,000 × 10, for which the authors' Java program needs 8.2 s of CPU time, and a set of 240
-   attributes and 10 classes (mfeat-pixel if TRUEODDS_DATA names a folder with it).
+   features and 10 classes (mfeat-pixel if TRUEODDS_DATA names a folder with it).
 
 Every time is the median of several repeats; calls alternate with the rival's. The first fit, which
 compiles or loads the kernels, is timed apart.
@@ -36,7 +36,7 @@ JAVA_SECONDS = 8.2
 
 
 def sample(n, d, seed=0):
-    """Scores that miss an interaction of the attributes, so that the tree has work to do."""
+    """Scores that miss an interaction of the features, so that the tree has work to do."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     true = X[:, 0] + 1.5 * (X[:, 1] > 0) * X[:, 2] + 0.5 * X[:, 3]

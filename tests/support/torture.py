@@ -1,9 +1,8 @@
 """Fit every method on every case of ``torture_cases.py``, and write the results as a page.
 
-    python -m support.torture                # docs/torture.md, five minutes of CPU time.
-    python -m support.torture --long         # docs/torture-large.md: many rows, many classes.
-    python -m support.torture --only enir    # One method, printed instead of written.
-    python -m support.torture --store FILE   # Keep results there, and resume an interrupted run.
+``python -m support.torture`` writes docs/torture.md in five minutes of CPU time. With ``--long`` it
+writes docs/torture-large.md: many rows, many classes. With ``--only enir`` it prints one method.
+With ``--store FILE`` it keeps results there, and resumes an interrupted run.
 
 Every fit runs in a separate process, so that output to standard error is seen, a fit that hangs is
 ended, and memory is measured.

@@ -1,4 +1,4 @@
-"""The arena: what is calibrated, by which methods, what came out, and who is ahead.
+"""The accuracy benchmark: predictions, methods, results and rankings.
 
 The protocol is that of CalArena (arXiv 2605.30188), whose calibrators all come from probmetrics.
 """

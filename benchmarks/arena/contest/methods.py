@@ -81,7 +81,7 @@ def select(patterns: list[str], names: list[str]) -> list[str]:
 
 
 def make_method(name: str, kind: str, prototypes: Path | None = None) -> Method:
-    """The method of this name; an ImportError says what is not installed."""
+    """The method of this name; an ImportError names what is not installed."""
     library, _, call = name.partition("/")
     plain, _, options = call.partition("(")
     keywords = _literals(f"({options}" if options else "()")

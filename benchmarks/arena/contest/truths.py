@@ -1,7 +1,7 @@
 """Scores whose true probabilities are known, so that a map's excess log-loss is known as well.
 
-Each truth gives the score of a quantile and the probability of a score. What a map loses against
-the truth, E[KL(truth ‖ map)], is then an integral over quantiles, and not a mean over test rows.
+Each true curve has the score of a quantile and the probability of a score. The excess log-loss of
+a map, E[KL(true ‖ map)], is then an integral over quantiles, and not a mean over test rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Truth:
                 return p, y
 
     def excess(self, predict: Callable[[np.ndarray], np.ndarray]) -> float:
-        """By how much the expected log-loss of a map is above that of the truth, in nats."""
+        """Return the excess of the expected log-loss of a map over the true curve, in nats."""
         p = self.score((np.arange(N_QUANTILES) + 0.5) / N_QUANTILES)
         true = self.probability(p)
         said = np.asarray(predict(p), dtype=float)

@@ -1,4 +1,4 @@
-"""Accuracy beside speed: naive Bayes scores of real data sets, one half to fit, one to judge."""
+"""Accuracy: naive Bayes scores of real data sets, one half to fit, the other half to test."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ RIVALS = Path(__file__).resolve().parents[1]
 
 
 def environment(sources: Path | None = None) -> dict[str, str]:
-    """Of a new interpreter: one that finds the adapters, and other packages first if asked to."""
+    """Return the environment of a new interpreter, which finds the adapters and other packages."""
     path = [str(RIVALS), *([] if sources is None else [str(sources)])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
 
 
 class Process:
-    """A library in a process of its own, started at once and again after a hang.
+    """A library in a separate process, started at once and again after a hang.
 
     Parameters
     ----------

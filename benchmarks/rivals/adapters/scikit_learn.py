@@ -1,6 +1,6 @@
 """scikit-learn. Its calibrators are private: they are called without what surrounds them.
 
-Its sigmoid is fitted on probabilities as they are, which is what ``CalibratedClassifierCV`` does
+Its sigmoid is fitted on unchanged probabilities, which is what ``CalibratedClassifierCV`` does
 with a model that has no decision function, and is the reason for its error.
 """
 

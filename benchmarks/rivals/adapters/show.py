@@ -19,7 +19,7 @@ REASONS = {
         "theirs is fitted to raw probabilities and takes no logarithm, at the price of its error",
     ),
     "metric": (1000, "checks of labels and probabilities that theirs leaves out"),
-    "fit equal": (1000, "checks of scores and labels; theirs reads them as they are"),
+    "fit equal": (1000, "checks of scores and labels; theirs reads them unchecked"),
 }
 
 

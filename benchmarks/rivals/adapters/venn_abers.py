@@ -1,4 +1,4 @@
-"""venn-abers. Two isotonic fits at once: its one number stands beside isotonic calibration."""
+"""venn-abers. Two isotonic fits at once: its one number is compared with isotonic calibration."""
 
 from __future__ import annotations
 

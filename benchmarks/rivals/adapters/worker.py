@@ -26,7 +26,7 @@ CHECKED_ROWS = 100_000
 
 @functools.cache
 def sample(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of a model that is 2.5 times too sure, labels, and the true probabilities."""
+    """Scores of a model that is 2.5 times overconfident, labels, and the true probabilities."""
     rng = np.random.default_rng(0)
     log_odds = 1.5 * rng.normal(size=n)
     truth = 1 / (1 + np.exp(-log_odds))

@@ -114,7 +114,7 @@ class ABBCalibrator(Calibrator):
         return StepMap(edges=edges, values=np.clip(values, 0.0, 1.0), scale=self.scale)
 
     def _log_prior(self, probability: Floats) -> tuple[Floats, Floats]:
-        """Ln of the prior probability of a boundary after each score but the last, and of none."""
+        """Return log priors of a boundary and of none, after each score but the last."""
         gaps = np.diff(probability)
         if self.expected_boundaries is None:
             even = np.full(len(gaps), np.log(0.5))

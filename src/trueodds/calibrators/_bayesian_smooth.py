@@ -12,8 +12,8 @@ from trueodds.inputs import Floats, check_choice
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.magnitude import deviation_unit
 from trueodds.numerics.smooth_curve.fit import fit_smooth_curve
-from trueodds.numerics.smooth_curve.kept import margin_unit
 from trueodds.numerics.smooth_curve.posterior import CurvePosterior
 from trueodds.rows import Rows
 
@@ -98,7 +98,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
-        unit = margin_unit(table.score, table.weight) if self.scale == "raw" else 1.0
+        unit = deviation_unit(table.score, table.weight) if self.scale == "raw" else 1.0
         posterior = fit_smooth_curve(
             log_odds(table.score, self.scale) / unit,
             table.n_neg,

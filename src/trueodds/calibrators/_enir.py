@@ -435,7 +435,7 @@ def model_scores(path: NearIsotonicPath, models: Integers, cost: Floats) -> Floa
 
 
 def _log_likelihoods(path: NearIsotonicPath, models: Integers) -> Floats:
-    """Ln L of each model: constant bins once, changing bins at every λ of their life."""
+    """Return the log-likelihood of each model: constant bins once, changing bins at every λ."""
     bins = _PathBins.of_models(path, models)
     moves = bins.slope != 0
     rest = bins.take(~moves)

@@ -394,12 +394,12 @@ class OneVsRestMap(CalibrationMap):
 
     @property
     def rows_sum_to_one(self) -> bool:
-        """No: each column is a separate score."""
+        """False: each column is a separate score."""
         return False
 
     @property
     def band_of_forecasts(self) -> bool:
-        """No: a band is of each class's score, as the maps are."""
+        """False: a band belongs to the score of each class, as the maps do."""
         return False
 
     def _check(self) -> None:

@@ -240,7 +240,7 @@ class TreeMap(CalibrationMap):
 
     @property
     def band_of_forecasts(self) -> bool:
-        """Always: features matter as well as scores."""
+        """True: probabilities also depend on features."""
         return True
 
     def _apply(self, scores: Floats) -> Floats:

@@ -224,7 +224,7 @@ def _accuracy(
 def _net_benefit_variance(
     share: float, threshold: float, sensitivity: float, specificity: float
 ) -> float:
-    """Of the standardized net benefit, times the number of rows."""
+    """Return the variance of the standardized net benefit, times the number of rows."""
     w = (1 - share) / share * threshold / (1 - threshold)
     return (
         sensitivity * (1 - sensitivity) / share

@@ -174,7 +174,7 @@ def _now() -> str:
 
 
 def _fingerprint(rows: Rows) -> str:
-    """Of the table, whatever the order of its rows; of several classes, row by row."""
+    """Return a hash of the table in any order of its rows; of several classes, row by row."""
     columns: list[Floats]
     if rows.scores.ndim == 1:
         table = rows.smoothed(None).table

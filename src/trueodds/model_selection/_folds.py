@@ -193,7 +193,7 @@ class LossTable:
         return float(self._mean(self.losses[method]))
 
     def standard_error(self, method: str) -> float:
-        """Of the mean; infinite if the mean is."""
+        """Return the standard error of the mean; infinite if the mean is."""
         return self._error(self.losses[method])
 
     def difference(self, method: str, other: str) -> tuple[float, float]:

@@ -316,7 +316,7 @@ def _enough(values: Floats) -> bool:
 
 
 def _mean(values: Floats) -> float:
-    """Of what is defined."""
+    """Return the mean of the defined values."""
     kept = values[np.isfinite(values)]
     return float(kept.mean()) if len(kept) else float("nan")
 

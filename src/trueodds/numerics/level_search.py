@@ -317,7 +317,7 @@ class ManyRegressions:
         return column / np.where(size > 1e-14, size, np.inf)[:, None]
 
     def optima(self, nonnegative: bool, start: Floats | None) -> tuple[Floats, Floats, Floats]:
-        """Of each: negative log-likelihood at the optimum, log-odds of the rows, parameters.
+        """Return negative log-likelihoods at the optimum, log-odds of the rows, and parameters.
 
         A negative slope is eliminated as in ``fit_finite``. Parameters are those without this,
         for others to start from.

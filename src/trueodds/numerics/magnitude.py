@@ -10,11 +10,12 @@ what is scaled                 so that
 :func:`bounded_scores`         differences of scores are finite (every fit)
 :func:`spread_exponent`        logits of several classes typically spread by about 1 (softmax)
 :func:`spread_unit`            the same, as a divisor (structured softmax)
+:func:`deviation_unit`         decision values spread as log-odds do (default for two classes)
 :func:`size_exponent`          squares do not overflow (charcoal grill and its maps)
 =============================  ===============================================================
 
-The default's curve scales decision values in ``smooth_curve/kept.py`` and trees each attribute in
-``calibrators/_tree/growth.py``: what is ordinary depends on their priors and stopping rules.
+Trees scale each column of scores in ``calibrators/_tree/growth.py``, because their stopping rules
+need columns of similar size.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from trueodds.inputs import Floats, InputScale
 __all__ = [
     "bounded_scores",
     "bounded_weights",
+    "deviation_unit",
     "scaled_logits",
     "size_exponent",
     "spread_exponent",
@@ -122,3 +124,15 @@ def scaled_logits(logits: Floats, exponent: int) -> Floats:
     """Logits·2⁻ᵉ, within ±2¹⁰⁰ if they are finite."""
     bounded = np.clip(np.ldexp(logits, -exponent), -LARGEST_LOGIT, LARGEST_LOGIT)
     return np.where(np.isneginf(logits), logits, bounded)
+
+
+def deviation_unit(score: Floats, weight: Floats) -> float:
+    """Return the divisor that gives decision values the spread of log-odds.
+
+    It is a power of two, so that no digit of a score is lost.
+    """
+    size = float(np.abs(score).max()) or 1.0
+    share = weight / weight.sum()
+    scaled = score / size  # their squares cannot overflow
+    spread = float(np.sqrt(share @ (scaled - share @ scaled) ** 2))
+    return float(np.ldexp(1.0, round(np.log2(max(spread, 1e-12)) + np.log2(size)) - 1))

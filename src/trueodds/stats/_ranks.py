@@ -428,7 +428,7 @@ class RankComparison:
     rejected: bool
 
     def __str__(self) -> str:
-        """A line."""
+        """Return the pair, its statistics and the verdict as one line."""
         verdict = "different" if self.rejected else "not significant"
         return (
             f"{self.first} against {self.second}: z = {self.z:.3f}, p = {self.p_value:.3g}, "

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from trueodds.numerics.smooth_curve.kept import kept_of_columns, kept_of_rows, margin_unit
+from trueodds.numerics.magnitude import deviation_unit
+from trueodds.numerics.smooth_curve.kept import kept_of_columns, kept_of_rows
 
 
 @pytest.mark.parametrize("scale", ["probability", "logit", "raw"])
@@ -38,7 +39,7 @@ def test_infinite_log_odds_stand_at_the_ends():
 
 
 def test_the_unit_of_margins_is_a_power_of_two_near_their_spread():
-    unit = margin_unit(np.array([-3000.0, 0.0, 3000.0]), np.ones(3))
+    unit = deviation_unit(np.array([-3000.0, 0.0, 3000.0]), np.ones(3))
     assert np.log2(unit) == round(np.log2(unit))
     assert 500 < unit < 3000
 

@@ -32,7 +32,6 @@ HIGHEST_R_HAT = 1.05
 """Split-R̂ of chains above which a warning is given."""
 
 
-FITTED = ("map_", "classes_", "posterior_", "effective_sample_size_", "r_hat_", "max_weight_")
 """Result of a fit."""
 
 

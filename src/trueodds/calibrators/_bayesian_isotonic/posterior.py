@@ -15,7 +15,7 @@ from trueodds.basics.progress import Progress
 from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.calibrators._bayesian_isotonic.chains import Chains, run_chains
 from trueodds.inputs import Floats
-from trueodds.numerics.isotonic import isotonic_fit
+from trueodds.numerics.isotonic import block_means, isotonic_fit
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -148,18 +148,6 @@ def group_starts(weight: Floats, n_groups: int, shift: float = 0.0) -> npt.NDArr
     return np.flatnonzero(np.append(True, group[1:] > group[:-1]))
 
 
-def _group_scores(table: ScoreTable, starts: npt.NDArray[np.int64]) -> Floats:
-    """Weighted mean score of each group; infinite ones count only if there is nothing else."""
-    ends = np.append(starts[1:], len(table)) - 1
-    finite = np.isfinite(table.score)
-    weight = np.where(finite, table.weight, 0.0)
-    mass = np.add.reduceat(weight, starts)
-    share = weight / np.repeat(np.where(mass > 0, mass, 1.0), ends - starts + 1)
-    mean = np.add.reduceat(np.where(finite, table.score, 0.0) * share, starts)
-    mean = np.where(mass > 0, mean, table.score[starts])
-    return np.asarray(np.clip(mean, table.score[starts], table.score[ends]))
-
-
 def chain_posterior(
     table: ScoreTable,
     *,
@@ -205,7 +193,7 @@ def chain_posterior(
                 done=bar.step,
             )
             found.append(chains.spread(np.diff(np.append(pooled, len(starts)))))
-    knots = [_group_scores(table, starts) for starts in groupings]
+    knots = [block_means(table.score, table.weight, starts) for starts in groupings]
     score = np.unique(np.concatenate(knots))
     all_draws = [chains.draws.reshape(-1, chains.draws.shape[2]) for chains in found]
     # As many of each grouping.

@@ -31,7 +31,7 @@ class FileRows:
     """Rows in the order of the file."""
 
     scores: Floats
-    """Of shape (n,), or (n, n_classes)."""
+    """Array of shape (n,), or (n, n_classes)."""
     codes: Labels
     """Positions in ``classes``."""
     classes: tuple[Any, ...]

@@ -9,6 +9,7 @@ import numpy as np
 from trueodds.inputs import Floats, InputScale, Labels
 from trueodds.kernels.tables import count_in_cells
 from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.magnitude import deviation_unit
 from trueodds.numerics.smooth_curve.cells import (
     SATURATED_LOG_ODDS,
     cells_of,
@@ -16,7 +17,7 @@ from trueodds.numerics.smooth_curve.cells import (
     starts_of_ends,
 )
 
-__all__ = ["KeptCells", "kept_of_columns", "kept_of_rows", "margin_unit"]
+__all__ = ["KeptCells", "kept_of_columns", "kept_of_rows"]
 
 MOST_CELLS = 1000
 """Cells of the finest model of a curve."""
@@ -57,7 +58,7 @@ def kept_of_columns(score: Floats, n_neg: Floats, n_pos: Floats, scale: InputSca
             score = np.clip(score, -SATURATED_LOG_ODDS, SATURATED_LOG_ODDS)
         score = np.add.reduceat(score * weight, starts) / np.add.reduceat(weight, starts)
         n_neg, n_pos = np.add.reduceat(n_neg, starts), np.add.reduceat(n_pos, starts)
-    unit = margin_unit(score, n_neg + n_pos) if scale == "raw" else 1.0
+    unit = deviation_unit(score, n_neg + n_pos) if scale == "raw" else 1.0
     cells = cells_of(log_odds(score, scale) / unit, n_neg, n_pos, MOST_CELLS, saturated)
     return KeptCells(cells.z, cells.n_neg, cells.n_pos, unit)
 
@@ -76,15 +77,3 @@ def kept_of_rows(score: Floats, positive: Labels, scale: InputScale) -> KeptCell
         unit = max(float(scaled.std()) * (size or 1.0), 1e-300)
     count, hits, total = count_in_cells(score, positive, is_probability, unit)
     return kept_of_columns(total / count, count - hits, hits, scale)
-
-
-def margin_unit(score: Floats, weight: Floats) -> float:
-    """Return the divisor that gives decision values the spread of log-odds.
-
-    It is a power of two, so that no digit of a score is lost.
-    """
-    size = float(np.abs(score).max()) or 1.0
-    share = weight / weight.sum()
-    scaled = score / size  # their squares cannot overflow
-    spread = float(np.sqrt(share @ (scaled - share @ scaled) ** 2))
-    return float(np.ldexp(1.0, round(np.log2(max(spread, 1e-12)) + np.log2(size)) - 1))
