@@ -9,7 +9,7 @@ the training rows come from five inner folds. Methods:
 - "depth": C4.5 splits as in PCT; the depth, 0, 2, 4 or 8, is chosen by the cross-validated RMSE of
   the tree with its own leaves.
 - "gain": splits reduce the squared residuals of the globally calibrated scores the most, so they
-  look for miscalibration and not for classes; the number of leaves, 1 to 64, is chosen by the
+  look for miscalibration and not for classes. The number of leaves, 1 to 64, is chosen by the
   cross-validated RMSE of the tree with its own leaves.
 
 Each variant is compared with PCT by the mean difference in RMSE over sets, with Student's 95%

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "LAST": "._shared.base",
+    "LAST_COMPLEXITY": "._shared.base",
     "Calibrator": "._shared.base",
     "Curves": "._shared.base",
     "FeatureCalibrator": "._shared.base",

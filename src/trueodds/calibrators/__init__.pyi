@@ -29,7 +29,7 @@ from trueodds.calibrators._scaling_binning import ScalingBinningCalibrator as Sc
 from trueodds.calibrators._shared.base import Calibrator as Calibrator
 from trueodds.calibrators._shared.base import Curves as Curves
 from trueodds.calibrators._shared.base import FeatureCalibrator as FeatureCalibrator
-from trueodds.calibrators._shared.base import LAST as LAST
+from trueodds.calibrators._shared.base import LAST_COMPLEXITY as LAST_COMPLEXITY
 from trueodds.calibrators._shared.base import PosteriorCalibrator as PosteriorCalibrator
 from trueodds.calibrators._shared.registry import METHODS as METHODS
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators

@@ -18,7 +18,7 @@ from trueodds.basics.progress import Progress
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.basics.wording import fixed
 from trueodds.calibrators import (
-    LAST,
+    LAST_COMPLEXITY,
     Calibrator,
     all_calibrators,
     calibrator_names,
@@ -655,7 +655,7 @@ def _name_of_kind(kind: str, methods: Mapping[str, Any]) -> str | None:
 
 
 def _complexity(method: Any) -> int:
-    return method.complexity if isinstance(method, Calibrator) else LAST
+    return method.complexity if isinstance(method, Calibrator) else LAST_COMPLEXITY
 
 
 def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, Any]:
@@ -684,7 +684,7 @@ def _default_names(n_classes: int, has_features: bool) -> list[str]:
     found = [
         (kind.complexity, name)
         for name, kind in all_calibrators().items()
-        if kind.suits(n_classes) and (has_features or not kind().needs_features)
+        if kind.is_compared(n_classes) and (has_features or not kind().needs_features)
     ]
     return [name for _, name in sorted(found)]
 

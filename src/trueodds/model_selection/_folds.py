@@ -262,7 +262,7 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
     """
     if calibrator.needs_features or not calibrator.ignores_row_order:
         return None
-    most = MOST_ROWS if calibrator.suits(rows.n_classes) else MOST_ROWS_OF_SLOW
+    most = MOST_ROWS if calibrator.is_compared(rows.n_classes) else MOST_ROWS_OF_SLOW
     rows = _with_codes(rows.uncounted())
     cells, cell_of_row = _sampled(rows, most).distinct()
     n_rows = int(whole_rows(cells.row_weight).sum())

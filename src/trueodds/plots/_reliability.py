@@ -130,7 +130,7 @@ class ReliabilityDisplay:
         """
         name = None if name is None else check_text(name, "name", "None or ")
         models = y_prob if isinstance(y_prob, Mapping) else {name: y_prob}
-        own, line = _parted(options)
+        own, line = _split_options(options)
         if is_choice(multiclass, "classwise"):
             curves = [
                 curve for n, p in models.items() for curve in _class_curves(y_true, p, n, own)
@@ -158,7 +158,7 @@ class ReliabilityDisplay:
         """Predict with a fitted classifier (or a dict of names to classifiers), then as above."""
         name = None if name is None else check_text(name, "name", "None or ")
         models = estimator if isinstance(estimator, Mapping) else {name: estimator}
-        options, line = _parted(options)
+        options, line = _split_options(options)
         curves = []
         for label, model in models.items():
             own = {"classes": model.classes_, **options}
@@ -305,7 +305,7 @@ def _class_curves(
     ]
 
 
-def _parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the curve, and those of the line that draws it."""
     known = inspect.signature(reliability_curve).parameters
     own = {name: value for name, value in options.items() if name in known}

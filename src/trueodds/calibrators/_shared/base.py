@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from trueodds.numerics.smooth_curve.kept import KeptCells
     from trueodds.numerics.smooth_curve.posterior import CurvePosterior
 
-__all__ = ["LAST", "Calibrator", "Curves", "FeatureCalibrator", "PosteriorCalibrator"]
+__all__ = ["LAST_COMPLEXITY", "Calibrator", "Curves", "FeatureCalibrator", "PosteriorCalibrator"]
 
-LAST = 1000
+LAST_COMPLEXITY = 1000
 """Complexity of a method that does not state one: greater than that of all that do."""
 
 Curves = tuple[CalibrationMap, ...]
@@ -102,7 +102,7 @@ class Calibrator(Estimator, ABC):
     label: ClassVar[str] = ""
     """Name in tables and legends; if empty, the name of the method."""
 
-    complexity: ClassVar[int] = LAST
+    complexity: ClassVar[int] = LAST_COMPLEXITY
     """Complexity, by which the simplest of several equally good methods is chosen. No parameter: 0;
     one to three parameters: 10 to 30. A smooth curve: 40 to 60; a curve without a formula: 70 to
     90; an average of many: 100 and more."""
@@ -151,7 +151,7 @@ class Calibrator(Estimator, ABC):
         return True
 
     @classmethod
-    def suits(cls, n_classes: int) -> bool:
+    def is_compared(cls, n_classes: int) -> bool:
         """Whether it is compared by default with this many classes."""
         check_integer(n_classes, "n_classes", 2)
         return cls.compared is not None and cls.compared[0] <= n_classes <= cls.compared[1]
