@@ -2,11 +2,11 @@
 
 Usage: python benchmarks/coverage/group_intervals.py [--repeats 100] [--rows 1000]
 
-Scores are 1.5 times too extreme. Twelve groups of 1% to 25% of the rows have shifts of the
-log-odds with standard deviation ``effect``; a number has a linear effect of the same size, and two
-more features have none. Printed: the share of new rows whose true probability lies within the
-interval, in the smallest and the largest groups; the same for the intervals of the one map alone;
-the share of groups whose true shift lies within the interval of ``effects_``; and the excess
+Scores are 1.5 times too extreme. Twelve groups of 1% to 25% of the rows have shifts of the log-odds
+with standard deviation ``effect``; a number has a linear effect of the same size, and two more
+features have none. It prints the share of new rows whose true probability lies within the interval,
+in the smallest and the largest groups, and the same for the intervals of the one map alone. It also
+prints the share of groups whose true shift lies within the interval of ``effects_``, and the excess
 log-loss over the one map. ``--no-effect 0.6`` sets the prior probability of "no effect" that the
 variances have, to see what intervals would cover that trust it more.
 """

@@ -31,8 +31,8 @@ from trueodds.inputs import (
 from trueodds.kernels.isotonic import pool_adjacent_violators
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.compression import compress
+from trueodds.numerics.glm import DenseLogLoss
 from trueodds.numerics.log_odds import CERTAIN_LOG_ODDS, LogOddsRows, log_odds, sigmoid
-from trueodds.numerics.logistic_model import DenseLogLoss
 from trueodds.numerics.natural_spline import NaturalSpline
 from trueodds.numerics.newton import minimize, scaled_to_unit_diagonal
 from trueodds.numerics.separable import is_separable, with_platt_targets

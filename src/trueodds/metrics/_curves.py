@@ -25,10 +25,10 @@ from trueodds.metrics._errors import bin_edges
 from trueodds.metrics._recalibration import finite_log_odds
 from trueodds.metrics._sample import Forecasts, event_view
 from trueodds.metrics._smooth import SmoothCurve
+from trueodds.numerics.glm import LogisticModel, fit_logistic_model
 from trueodds.numerics.isotonic import isotonic_fit
 from trueodds.numerics.local_regression import KERNELS, Kernel, LocalFit, LocalRegression
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model
 from trueodds.numerics.natural_spline import KNOT_SHARES, NaturalSpline, harrell_knots
 from trueodds.numerics.reliability_bins import bin_sums, uniform_edges
 

@@ -9,8 +9,8 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
 from trueodds.metrics._sample import Forecasts, read_two_classes
+from trueodds.numerics.glm import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.log_odds import log_odds
-from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.logistic_regression import estimated_log_odds
 
 __all__ = [

@@ -20,8 +20,8 @@ from trueodds.inputs import (
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
 from trueodds.maps._binary import LARGEST_LOG_ODDS
 from trueodds.metrics import calibration_slope
+from trueodds.numerics.glm import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.log_odds import log_odds, sigmoid
-from trueodds.numerics.logistic_model import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.logistic_regression import estimated_log_odds
 from trueodds.numerics.natural_spline import NaturalSpline, harrell_knots
 from trueodds.numerics.saturated import UNSEEN_LEVEL

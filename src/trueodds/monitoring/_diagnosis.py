@@ -10,8 +10,8 @@ from trueodds.inputs import Floats
 from trueodds.monitoring._findings import Action, ChangePoint, Miscalibration, Recommendation
 from trueodds.monitoring._state import Moment
 from trueodds.monitoring._stream import SHIFTS, SLOPES, History, kept_for_later, shares
+from trueodds.numerics.glm import DenseLogLoss
 from trueodds.numerics.log_odds import sigmoid
-from trueodds.numerics.logistic_model import DenseLogLoss
 from trueodds.numerics.newton import minimize
 
 __all__ = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from trueodds.numerics.logistic_model import fit_logistic_model, log_likelihood
+from trueodds.numerics.glm import fit_logistic_model, log_likelihood
 
 
 @pytest.fixture
