@@ -337,7 +337,7 @@ def test_every_reading_of_a_claim_stays_visible():
     assert by_program.evidence == "*Text:* 0 of 3. *Program:* 3 of 3"
     assert by_program.in_words == "text: not confirmed (data); program: confirmed"
     assert not by_program.by_every_reading
-    assert read(text, unclear, program="program").verdict_and_reason == "inconclusive (protocol)"
+    assert read(text, unclear, program="program").verdict_and_reason == "not confirmed (data)"
     # A confirmation by the text does not hide that the program contradicts it.
     by_text = read(program, text, program="program")
     assert by_text.word == "confirmed"

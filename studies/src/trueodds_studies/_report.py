@@ -112,16 +112,16 @@ def by_readings(
         return first  # about something that all readings share
     found = replace(first, readings=tuple(readings.items()))
     if len({claim.evidence for claim in readings.values()}) > 1:
-        parts = (f"*{name.capitalize()}:* {claim.evidence}" for name, claim in readings.items())
+        parts = (
+            f"*{name[0].upper()}{name[1:]}:* {claim.evidence}" for name, claim in readings.items()
+        )
         found = replace(found, evidence=". ".join(parts))
     if program is None or first.word == "confirmed":
         return found
     other = readings[program]
-    if other.word == "confirmed":
-        return replace(found, verdict="confirmed with the authors' measure", reason=reason)
-    if other.word == "inconclusive":
-        return replace(found, verdict="inconclusive", reason=other.reason)
-    return found
+    if other.word != "confirmed":
+        return found
+    return replace(found, verdict="confirmed with the authors' measure", reason=reason)
 
 
 @dataclass(frozen=True)
