@@ -238,7 +238,8 @@ def _summary(results: Results, tables: Tables) -> str:
     if absent:
         text += f" No copy is available of {', '.join(f'`{name}`' for name in absent)}."
     if left_out:
-        text += f" {left_out} larger or wider sets are left out of this profile."
+        some = "sets are" if left_out > 1 else "set is"
+        text += f" {left_out} larger or wider {some} missing."
     return text + _SUBSTITUTES
 
 
