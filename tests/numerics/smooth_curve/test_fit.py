@@ -10,8 +10,14 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from trueodds.numerics.smooth_curve.cells import LogOddsCells
-from trueodds.numerics.smooth_curve.fit import Prior, _Simplest, fit_all, fit_smooth_curve
-from trueodds.numerics.smooth_curve.models import Curve
+from trueodds.numerics.smooth_curve.fit import (
+    Prior,
+    _Batch,
+    _Simplest,
+    fit_all,
+    fit_smooth_curve,
+)
+from trueodds.numerics.smooth_curve.models import CENTERS, Curve
 
 
 def sample(truth, n, seed=0, spread=2.0):
@@ -135,10 +141,25 @@ def test_unchanged_scores_have_more_prior_mass_with_few_rows(n):
     cells = LogOddsCells(z, n_neg, n_pos)
     simplest = {kind: _Simplest(Curve(cells), kind) for kind in ("unchanged", "temperature")}
     likelihood = n_pos @ log_expit(z) + n_neg @ log_expit(-z)
-    assert simplest["unchanged"].log_evidence == pytest.approx(
-        likelihood + np.log(8 * (1 + 200 / n))
-    )
+    assert simplest["unchanged"].log_evidence == pytest.approx(likelihood)
+    assert simplest["unchanged"].counts_as == pytest.approx(8 * (1 + 300 / n))
     slope = simplest["temperature"].members(z, np.ones(1))[0].mean[0] / z[0]
     likelihood = n_pos @ log_expit(slope * z) + n_neg @ log_expit(-slope * z)
     cost = np.log(n) / 2 - 1  # a parameter was fitted
-    assert simplest["temperature"].log_evidence == pytest.approx(likelihood - cost + np.log(8))
+    assert simplest["temperature"].log_evidence == pytest.approx(likelihood - cost)
+    assert simplest["temperature"].counts_as == pytest.approx(8)
+
+
+def test_weights_are_prior_weights_times_tempered_evidence():
+    """Of a single distinct score: only models without waves, and the two simplest."""
+    cells = LogOddsCells(np.array([0.3]), np.array([40.0]), np.array([960.0]))
+    posterior = fit_smooth_curve(cells.z, cells.n_neg, cells.n_pos)
+    curve = Curve(cells)
+    families = [_Batch(curve, CENTERS, None, jumps=False)]
+    families += [_Simplest(curve, kind) for kind in ("temperature", "unchanged")]
+    logs = np.concatenate([f.log_evidence / 1.5 + np.log(f.counts_as) for f in families])
+    weight = np.exp(logs - logs.max())
+    weight /= weight.sum()
+    weight = weight[weight >= 3e-3]
+    found = [member.weight for member in posterior.members]
+    assert found == pytest.approx(weight / weight.sum())

@@ -27,7 +27,7 @@ evidence, and walking back draws binnings from their posterior.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -200,6 +200,8 @@ class Steps:
         Logarithm of the marginal likelihood, summed over all step functions.
     binnings : list of ndarray
         First cells of the bins of each drawn function, and the number of cells.
+    counts_as : ndarray of shape (1,)
+        Their prior weight, all together.
     prior : (float, float)
         Pseudo-counts of negatives and positives in every bin.
     """
@@ -208,6 +210,7 @@ class Steps:
     log_evidence: Floats
     binnings: list[np.ndarray]
     prior: tuple[float, float]
+    counts_as: Floats = field(default_factory=lambda: np.ones(1))
 
     def members(self, knots: Floats, weight: Floats) -> list[CurveMember]:
         """Return the drawn functions, with equal parts of the weight, at knots of the log-odds."""
