@@ -19,6 +19,11 @@ from contest.show import draw, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "arena.md"
+WHAT_THE_DEFAULT_IS = {
+    "binary": "trueodds/bayesian_smooth",
+    "multiclass": "trueodds/bayesian_structured",
+}
+"""Which would be in the table twice."""
 MOST = 12
 """Methods in a table; our default and the base model are added if they are not among them."""
 
@@ -46,6 +51,7 @@ def main(results: Path, default: str) -> None:
         names = sorted(
             {row["method"] for row in mine if "(" not in row["method"]}
             - {row["method"] for row in mine if row["method"].startswith("prototype/")}
+            - {WHAT_THE_DEFAULT_IS[kind]}
         )
         table, _ = table_of(mine, names)
         if not of_packages:

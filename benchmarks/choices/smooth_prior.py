@@ -41,6 +41,7 @@ VARIANTS = {
     "rows of caution": lambda f: {"CAUTIOUS_UNTIL": fit.CAUTIOUS_UNTIL * f},
     "weight of squashed scores": lambda f: {"CENTERS": squashed_worth(f)},
     "size of jumps": lambda f: {"JUMP": models.JUMP * f},
+    "patience": lambda f: {"PATIENCE": fit.PATIENCE * f},
     "weight of jumps": lambda f: {"JUMPS_COUNT_AS": 4.0 * f},
 }
 
