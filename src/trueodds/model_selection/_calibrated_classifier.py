@@ -131,7 +131,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = CalibratedClassifier(GaussianNB()).fit(X, y)
     >>> model.predict_proba(X[:2]).round(2)
-    array([[1.  , 0.  ],
+    array([[0.99, 0.01],
            [0.99, 0.01]])
     """
 
