@@ -40,6 +40,7 @@ DIRECTIVES = {
     "cdivision": True,
     "language_level": 3,
     "auto_pickle": False,  # kernels are not pickled; the code would be a sixth of all
+    "binding": False,  # functions without Python attributes: less code
 }
 
 

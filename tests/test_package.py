@@ -49,6 +49,7 @@ def test_fitting_a_parametric_method_needs_numpy_alone():
     assert not {"scipy", "sklearn", *HEAVY} & loaded
 
 
+@pytest.mark.slow
 def test_a_calibrated_classifier_loads_no_library_that_it_was_not_given():
     loaded = modules_after(
         "from sklearn.naive_bayes import GaussianNB\n"

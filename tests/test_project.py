@@ -72,6 +72,7 @@ def test_nothing_waits_for_a_compiler_at_run_time():
             ), path
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_and_run_uncompiled_with_the_same_results(tmp_path):
     """Where no compiled module lies beside a source file, the source itself runs."""
     package = tmp_path / "trueodds"

@@ -134,6 +134,7 @@ def test_monotone_never_falls_and_changes_little_where_the_curve_rises():
     np.testing.assert_allclose(*maps, atol=0.01)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     grid = np.linspace(-3, 3, 25)
     inside = []

@@ -10,6 +10,8 @@ from hostile_scores import Case
 from support.map_examples import N_SPECIAL, examples
 from trueodds.maps import PiecewiseLinearMap, StepMap
 
+pytestmark = pytest.mark.slow  # it starts a server
+
 
 def in_postgres(server, rows, parts) -> np.ndarray:
     """The values of some expressions on the rows of a frame."""
