@@ -361,8 +361,7 @@ def _ranked_with_brier(results: Results) -> tuple[Table, str]:
             [name, *(by_name[m] for m in (*MAIN, "beta-brier")), f"{found.p:.2g}", interval]
         )
         words.append(
-            f"{name}: isotonic leads beta by {before.first - before.second:+.2f} ranks, and "
-            f"beta-brier by {found.first - found.second:+.2f}"
+            f"{name} {before.first - before.second:+.2f}, {found.first - found.second:+.2f}"
         )
     heads = ["model", *MAIN, "beta-brier", "p of beta-brier and isotonic"]
     table = Table(
@@ -428,8 +427,9 @@ def _future_work(results: Results) -> list[Table | str]:
     )
     ranked, leads = _ranked_with_brier(results)
     question = (
-        "Does the loss explain isotonic's lead by Brier score? Average ranks in the table below "
-        f"(negative: it is behind): {leads}."
+        "Does the loss explain isotonic's lead by Brier score? The table ranks beta fitted by "
+        "Brier score among the methods of figure 5. Isotonic's lead in rank over beta, and over "
+        f"beta fitted by Brier score: {leads}."
     )
     return [intro, table, question, ranked]
 
