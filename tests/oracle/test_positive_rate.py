@@ -104,3 +104,12 @@ def test_the_interval_covers(n):
 def test_bad_input_is_refused(others, message):
     with pytest.raises(InputError, match=message):
         estimate_positive_rate([0, 1], [0.2, 0.7], others)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_level_next_to_zero_has_an_interval():
+    rng = np.random.default_rng(0)
+    p = rng.random(60)
+    y = rng.random(60) < p
+    found = estimate_positive_rate(y, p, p, level=1e-320)
+    assert found.low <= found.estimate <= found.high

@@ -18,6 +18,8 @@ __all__ = ["PositiveRate", "estimate_positive_rate"]
 
 FEWEST = 10
 """Labeled rows below which the probabilities are not used: their slope would be noise."""
+LEAST_UPPER = 0.5 + 1e-8
+"""Nearer to 0.5, two quantiles are too small for their ratio."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,8 @@ def estimate_positive_rate(
         slope = float(np.cov(y, p, ddof=0)[0, 1] / p.var())
         explained = float(np.corrcoef(y, p)[0, 1] ** 2)
         # Student's quantile allows for an estimated variance in few rows.
-        student = stdtrit(n - 2, (1 + level) / 2) / ndtri((1 + level) / 2)
+        upper = max((1 + level) / 2, LEAST_UPPER)
+        student = stdtrit(n - 2, upper) / ndtri(upper)
         residual_share = min(1.0, (1 - explained) * (n - 1) / (n - 2) * student**2)
         # Classes that are separated in n rows may overlap in the next: one row is as if wrong.
         residual_share = min(1.0, max(residual_share, 1 / (n * y.var())))
