@@ -10,6 +10,7 @@ from typing import Any
 
 from river import base, linear_model
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.online import OnlineCalibrator
 
@@ -53,7 +54,9 @@ class OnlineCalibratedClassifier(base.Wrapper, base.Classifier):  # type: ignore
         self, classifier: base.Classifier, positive: Any = True, negative: Any = False
     ) -> None:
         if positive == negative:
-            raise InputError(f"positive and negative must be different labels; got {positive!r}.")
+            raise InputError(
+                f"positive and negative must be different labels; got {shown(positive)}."
+            )
         self.classifier = classifier
         self.positive, self.negative = positive, negative
         self.calibrator = OnlineCalibrator()
@@ -88,7 +91,7 @@ class OnlineCalibratedClassifier(base.Wrapper, base.Classifier):  # type: ignore
             One of the two labels.
         """
         if y not in (self.positive, self.negative):
-            raise InputError(f"y must be {self.negative!r} or {self.positive!r}; got {y!r}.")
+            raise InputError(f"y must be {self.negative!r} or {self.positive!r}; got {shown(y)}.")
         self.calibrator.update(self._score(x), int(y == self.positive))
         self.classifier.learn_one(x, y, **options)
 

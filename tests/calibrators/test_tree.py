@@ -662,3 +662,8 @@ def test_calibrators_of_leaves_below_a_category_are_fitted_to_its_rows():
         alone = LogisticCalibrator(scale="logit").fit(z[own], y[own]).predict_proba([0.5])
         p = fitted.predict_proba([0.5], features=pd.DataFrame({"group": [name]}))
         np.testing.assert_allclose(p, alone, rtol=1e-12)
+
+
+def test_a_leaf_that_is_a_huge_number_is_refused():
+    with pytest.raises(InputError, match="leaf must be"):
+        TreeCalibrator(leaf=10**5000).fit([0.2, 0.8], [0, 1], features=[[0.0], [1.0]])

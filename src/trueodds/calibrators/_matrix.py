@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from trueodds.basics.shown import shown
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.parametric import fit_log_odds_map
 from trueodds.calibrators._shared.softmax import fit_softmax_map, fit_structured_map
@@ -87,7 +88,7 @@ class MatrixCalibrator(Calibrator):
         ridge: Any = self.ridge
         if isinstance(ridge, str) and ridge != "structured":
             raise InputError(
-                f'ridge must be "structured" or a number of at least 0; got {ridge!r}.'
+                f'ridge must be "structured" or a number of at least 0; got {shown(ridge)}.'
             )
         if not isinstance(ridge, str):
             check_number(ridge, "ridge")

@@ -305,7 +305,7 @@ def _numbers(values: Any, name: str) -> Floats:
     for item, gone in zip(items, missing, strict=True):
         if not gone and not isinstance(item, (int, float, np.number, Decimal)):
             raise InputError(
-                f"the column {name!r} must hold numbers; got {item!r}, of type "
+                f"the column {name!r} must hold numbers; got {shown(item)}, of type "
                 f"{type(item).__name__}."
             )
     numbers = [np.nan if gone else item for item, gone in zip(items, missing, strict=True)]

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
+from trueodds.basics.shown import shown
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.basics.wording import fixed
 from trueodds.calibrators import (
@@ -710,7 +711,9 @@ def _instance(method: Any) -> Any:
     if isinstance(method, str):
         return find_calibrator(method)()
     if isinstance(method, type) or not hasattr(method, "fit"):
-        raise InputError(f"a calibrator must be a name or an instance with fit; got {method!r}.")
+        raise InputError(
+            f"a calibrator must be a name or an instance with fit; got {shown(method)}."
+        )
     return method
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.calibrators import (
     Calibrator,
     FeatureCalibrator,
@@ -177,7 +178,9 @@ class TreeCalibrator(FeatureCalibrator):
     def _check_options(self) -> None:
         if not isinstance(self.leaf, Calibrator):
             if not isinstance(self.leaf, str) or self.leaf != "logistic":
-                raise InputError(f'leaf must be "logistic" or a calibrator; got {self.leaf!r}.')
+                raise InputError(
+                    f'leaf must be "logistic" or a calibrator; got {shown(self.leaf)}.'
+                )
         elif self.leaf.needs_features:
             raise InputError("leaf must be a calibrator that does not need features.")
         if not is_choice(self.n_iterations, "auto", "node"):
