@@ -93,7 +93,9 @@ TERM = an_object(
         "shift": a_list(EFFECT, least=1),
         "slope": a_list(EFFECT),
         "spread": {**a_list(a_list(EFFECT, least=1), least=1), "maxItems": 3},
-    }
+        "interval": {**a_list(a_list(EFFECT, least=1), least=2), "maxItems": 5},
+    },
+    optional=("interval",),
 )
 STRICTER: dict[str, Schema] = {
     "charcoal_grill": {

@@ -17,7 +17,10 @@ from support.naive_group import naive_pooling
 from trueodds import CalibratedClassifier, GroupCalibrator
 from trueodds.calibrators._group.levels import category_levels, crossed, number_levels
 from trueodds.calibrators._group.pooling import Pooling, Prior
+from trueodds.calibrators._group.search import PRIOR
+from trueodds.calibrators._group.terms import terms_of
 from trueodds.exceptions import InputError
+from trueodds.maps import GroupMap, GroupTerm, LogOddsMap
 from trueodds.metrics import log_loss
 
 
@@ -308,15 +311,123 @@ def test_a_calibrated_classifier_takes_the_features_by_name():
 
 @pytest.mark.slow
 def test_intervals_contain_the_true_probability():
-    """Nine of ten rows, in a tenth of the simulation of benchmarks/coverage/group_intervals.py."""
-    covered = []
-    for seed in range(12):
+    """Nine of ten rows, in part of the simulation of benchmarks/coverage/group_intervals.py."""
+    covered, of_effects = [], []
+    for seed in range(24):
         p, y, frame, _ = drawn(1000, effect=0.5, seed=seed)
         fitted = GroupCalibrator().fit(p, y, features=frame)
+        shift = 0.5 * np.linspace(-1, 1, 8)
+        shift -= shift[frame["region"].str[1:].astype(int)].mean()
+        of_effects += [
+            e.low <= shift[int(e.level[1:])] <= e.high for e in fitted.effects_.of("region")
+        ]
         p, _, frame, true = drawn(2000, effect=0.5, seed=1000 + seed)
         low, high = fitted.predict_interval(p, features=frame)
         covered.append(np.mean((low <= true) & (true <= high)))
     assert 0.86 < np.mean(covered) < 0.97
+    assert 0.84 < np.mean(of_effects) < 0.98
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.4, 1.2])
+def test_intervals_of_effects_are_those_of_a_uniform_prior_of_their_deviation(effect):
+    """Against draws from the posterior, integrated on a grid without any normal approximation."""
+    rng = np.random.default_rng(3)
+    sizes = np.array([12, 20, 30, 45, 60, 80, 120, 200])
+    group = np.repeat(np.arange(8), sizes)
+    shift = effect * rng.normal(size=8)
+    z = rng.normal(size=len(group))
+    y = (rng.random(len(group)) < expit(z + shift[group])).astype(float)
+
+    a, tau = np.linspace(-6, 6, 1201), np.linspace(0.005, 2.395, 240)
+    eta = z[:, None] + a
+    by_row = y[:, None] * eta - np.logaddexp(0, eta)
+    likelihood = np.stack([by_row[group == g].sum(axis=0) for g in range(8)])
+    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    prior = np.exp(-0.5 * (a / tau[:, None]) ** 2)
+    prior /= prior.sum(axis=1, keepdims=True)
+    evidence = np.log(prior @ likelihood.T).sum(axis=1)
+    chosen = rng.choice(240, 4000, p=np.exp(evidence - np.logaddexp.reduce(evidence)))
+    draws = np.empty((4000, 8))
+    for k in np.unique(chosen):
+        for g in range(8):
+            density = prior[k] * likelihood[g]
+            draws[chosen == k, g] = rng.choice(a, (chosen == k).sum(), p=density / density.sum())
+    draws -= (draws @ sizes / sizes.sum())[:, None]
+
+    weight = np.ones(len(group))
+    pooling = Pooling(z, z, y, weight, PRIOR)
+    pooling.add(category_levels(0, group.astype(float), weight, 8), "shift")
+    pooling.refine(4, 3)
+    pooling.refine(1, 10)
+    (_, term), _ = terms_of(pooling, 0)
+    mean, _, (variance,) = term.for_intervals()
+    half = 1.6449 * np.sqrt(variance[:8])
+    found = np.stack([mean[:8] - half, mean[:8] + half])
+    expected = np.quantile(draws, [0.05, 0.95], axis=0)
+    # A group of 12 rows with a large effect has a skew posterior.
+    assert (abs(found - expected) < 0.16 * (expected[1] - expected[0])).all()
+    assert (abs(found - expected)[:, 4:] < 0.06).all()
+
+
+def test_an_interval_has_its_own_effects_and_the_forecast_does_not():
+    """By hand, row by row: a shift with a slope for all rows, and shifts of two towns."""
+    rng = np.random.default_rng(0)
+    base, low, high = (LogOddsMap(a=0.8, b=0.8, c=c) for c in (0.1, -0.3, 0.6))
+    own = np.array([[0.5], [-0.2], [0.3], [0.1], [0.2]])
+    every = ([0.2], [0.1], [[0.02], [0.01], [0.03]])
+    towns = ([0.4, -0.3, 0.1, 0.0], [], [[0.05, 0.1, 0.2, 0.4]])
+    own_towns = rng.uniform(0.2, 0.9, (2, 4))
+    fields = {
+        "base": base, "center": [0.2], "unit": [1.7], "names": ("town",),
+        "categories": (("A", "B"),),
+    }  # fmt: skip
+    plain, grouped = (
+        GroupMap(
+            terms=(
+                GroupTerm(0, (), (), *every, *([own] if has_own else [])),
+                GroupTerm(0, (0,), (None,), *towns, *([own_towns] if has_own else [])),
+            ),
+            **fields,
+        )
+        for has_own in (False, True)
+    )
+    s, features = np.array([0.03, 0.4, 0.9, 0.6]), [["A"], ["B"], [None], ["C"]]
+    np.testing.assert_array_equal(grouped(s, features=features), plain(s, features=features))
+    assert grouped != plain
+    document = json.loads(json.dumps(grouped.to_dict()))
+    assert trueodds.CalibrationMap.from_dict(document) == grouped
+    assert "interval" not in json.dumps(plain.to_dict())
+    found = grouped.with_band(low, high, level=0.8).interval(s, features)
+    for k in range(4):
+        m = 0.8 * logit(s[k]) + 0.1
+        z = (m - 0.2) / 1.7
+        eta = m + own[0, 0] + own[1, 0] * z + own_towns[0, k]
+        v = own[2, 0] + 2 * own[3, 0] * z + own[4, 0] * z**2 + own_towns[1, k]
+        reach = 1.2815515655446004
+        ends = [eta - np.hypot(0.4, reach * v**0.5), eta + np.hypot(0.5, reach * v**0.5)]
+        forecast = plain(s[[k]], features=[features[k]])[0]
+        np.testing.assert_allclose(found[0][k], min(expit(ends[0]), forecast), atol=1e-12)
+        np.testing.assert_allclose(found[1][k], max(expit(ends[1]), forecast), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("interval", "message"),
+    [
+        ([[0.1]], r"interval must have shape \(5, 1\)"),
+        ([[0.1], [0.1], [-1.0], [0.0], [1.0]], "variances and covariances"),
+        ([[0.1], [0.1], [1.0], [2.0], [1.0]], "variances and covariances"),
+        ([[np.nan], [0.1], [1.0], [0.0], [1.0]], "interval must be finite"),
+        ([[1e7], [0.1], [1.0], [0.0], [1.0]], "must lie within"),
+        ("wide", "interval must be an array of numbers"),
+    ],
+)
+def test_senseless_tables_of_intervals_are_refused(interval, message):
+    term = GroupTerm(0, (), (), [0.2], [0.1], [[0.02], [0.01], [0.03]], interval)
+    with pytest.raises(InputError, match=message):
+        GroupMap(
+            base=LogOddsMap(a=1.0, b=1.0, c=0.0), center=[0.0], unit=[1.0], names=None,
+            categories=(None,), terms=(term,),
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,9 @@ MAPS = [
         categories=(None, ("A", "B", "C")),
         terms=(
             maps.GroupTerm(0, (), (), [0.2], [0.1], [[0.01], [0.0], [0.02]]),
-            maps.GroupTerm(0, (1, -1), (None, [0.5]), np.ones(10), [], np.ones((1, 10))),
+            maps.GroupTerm(
+                0, (1, -1), (None, [0.5]), np.ones(10), [], np.ones((1, 10)), np.ones((2, 10))
+            ),
         ),
     ),
     maps.TreeMap(

@@ -336,7 +336,9 @@ def groups_of(base: CalibrationMap, scale: str, n_outputs: int = 1, **changes: A
         if slope:
             spread[1] = 0.9 * np.sqrt(spread[0] * spread[2]) * rng.choice([-1, 1], n_levels)
         sizes = rng.normal(size=(2, n_levels))
-        return GroupTerm(output, features, cuts, sizes[0], sizes[1][: n_levels * slope], spread)
+        slopes = sizes[1][: n_levels * slope]
+        interval = [0.9 * sizes[0], 1.1 * slopes, *(1.5 * spread)] if slope else None
+        return GroupTerm(output, features, cuts, sizes[0], slopes, spread, interval)
 
     terms = [
         term(output, features, cuts, n_levels, slope)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -86,6 +86,9 @@ class GroupTerm:
     spread : array of shape (1, n_levels), or (3, n_levels) with slopes
         Posterior variances of the shifts, their covariances with the slopes, variances of the
         slopes.
+    interval : array of shape (2, n_levels), or (5, n_levels) with slopes; default=None
+        Shifts, slopes if there are any, and ``spread`` as above, for intervals; None if they are
+        the same.
 
     Examples
     --------
@@ -100,14 +103,28 @@ class GroupTerm:
     shift: Floats
     slope: Floats
     spread: Floats
+    interval: Floats | None = None
 
     @property
     def n_levels(self) -> int:
         """Number of levels."""
         return len(self.shift)
 
+    def for_forecasts(self) -> tuple[Floats, Floats, Floats]:
+        """Shifts, slopes and their variances, as the probability needs them."""
+        return self.shift, self.slope, self.spread
+
+    def for_intervals(self) -> tuple[Floats, Floats, Floats]:
+        """The same, as intervals need them."""
+        if self.interval is None:
+            return self.for_forecasts()
+        if not self.slope.size:
+            return self.interval[0], self.slope, self.interval[1:]
+        return self.interval[0], self.interval[1], self.interval[2:]
+
     def to_dict(self) -> dict[str, Any]:
         """The term as plain JSON values."""
+        own = {} if self.interval is None else {"interval": self.interval.tolist()}
         return {
             "output": self.output,
             "features": list(self.features),
@@ -115,6 +132,7 @@ class GroupTerm:
             "shift": self.shift.tolist(),
             "slope": self.slope.tolist(),
             "spread": self.spread.tolist(),
+            **own,
         }
 
 
@@ -240,12 +258,18 @@ class GroupMap(CalibrationMap):
             raise InputError(f"shift must have {n_levels} numbers, and slope as many or none.")
         if spread.shape != (rows, n_levels):
             raise InputError(f"spread must have shape {(rows, n_levels)}; got {spread.shape}.")
-        if any((np.abs(a) > LARGEST_EFFECT).any() for a in (shift, slope, spread)):
-            raise InputError(f"effects must lie within ±{LARGEST_EFFECT:g}.")
-        if (spread[0] < 0).any() or (rows == 3 and not _is_covariance(spread)):
-            raise InputError("spread must be variances and covariances.")
+        interval = None if term.interval is None else _frozen(term.interval, "interval")
+        shape = (5 if rows == 3 else 2, n_levels)
+        if interval is not None and interval.shape != shape:
+            raise InputError(f"interval must have shape {shape}; got {interval.shape}.")
         features = tuple(int(f) for f in term.features)
-        return GroupTerm(int(term.output), features, tuple(cuts), shift, slope, spread)
+        result = GroupTerm(int(term.output), features, tuple(cuts), shift, slope, spread, interval)
+        for tables in (result.for_forecasts(), result.for_intervals()):
+            if any((np.abs(table) > LARGEST_EFFECT).any() for table in tables):
+                raise InputError(f"effects must lie within ±{LARGEST_EFFECT:g}.")
+            if (tables[2][0] < 0).any() or (rows == 3 and not _is_covariance(tables[2])):
+                raise InputError("spread and interval must have variances and covariances.")
+        return result
 
     @classmethod
     def _decode(cls, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -278,14 +302,19 @@ class GroupMap(CalibrationMap):
         with np.errstate(all="ignore"):
             p = [
                 sigmoid(eta / np.sqrt(1 + PROBIT * variance))
-                for eta, variance in self._log_odds(scores, features)
+                for eta, variance in self._log_odds(scores, features, GroupTerm.for_forecasts)
             ]
         if len(p) == 1:
             return np.stack([1 - p[0], p[0]], axis=1)
         result = np.stack(p, axis=1)
         return np.asarray(result / result.sum(axis=1, keepdims=True))
 
-    def _log_odds(self, scores: Floats, features: Any) -> list[tuple[Floats, Floats]]:
+    def _log_odds(
+        self,
+        scores: Floats,
+        features: Any,
+        tables: Callable[[GroupTerm], tuple[Floats, Floats, Floats]],
+    ) -> list[tuple[Floats, Floats]]:
         """Log-odds with effects, and the variance of the effects, of each output."""
         encoded = self.space.encode(features)
         if len(encoded) != len(scores):
@@ -300,11 +329,12 @@ class GroupMap(CalibrationMap):
             for term in self.terms:
                 if term.output == output:
                     at = codes.of(term, z)
-                    eta += term.shift[at]
-                    variance += term.spread[0][at]
-                    if term.slope.size:
-                        eta += term.slope[at] * z
-                        variance += z * (2 * term.spread[1][at] + z * term.spread[2][at])
+                    shift, slope, spread = tables(term)
+                    eta += shift[at]
+                    variance += spread[0][at]
+                    if slope.size:
+                        eta += slope[at] * z
+                        variance += z * (2 * spread[1][at] + z * spread[2][at])
             result.append((eta, np.maximum(variance, 0.0)))
         return result
 
@@ -312,7 +342,7 @@ class GroupMap(CalibrationMap):
         """Where the true probability of such rows lies; for a map that carries a band.
 
         The band is that of the base map; the uncertainty of the effects is added to it, as
-        independent of it.
+        independent of it. The interval contains the forecast, but is not centered on it.
 
         Parameters
         ----------
@@ -340,7 +370,7 @@ class GroupMap(CalibrationMap):
             outer = [
                 sigmoid(eta + sign * np.hypot(reach * np.sqrt(variance), m - _logit(_inner(x))))
                 for (eta, variance), m, x in zip(
-                    self._log_odds(array, features),
+                    self._log_odds(array, features, GroupTerm.for_intervals),
                     base_log_odds(self.base, array),
                     columns,
                     strict=True,
@@ -517,8 +547,9 @@ def _is_covariance(spread: Floats) -> bool:
 
 
 def _read_term(raw: Any) -> GroupTerm:
-    keys = ("output", "features", "cuts", "shift", "slope", "spread")
-    _json.check_keys(raw, set(keys), "a term")
+    keys = {"output", "features", "cuts", "shift", "slope", "spread"}
+    own = {"interval"} & raw.keys() if isinstance(raw, dict) else set()
+    _json.check_keys(raw, keys | own, "a term")
     output, features, cuts = raw["output"], raw["features"], raw["cuts"]
     if type(output) is not int or not (
         isinstance(features, list) and all(type(f) is int for f in features)
@@ -527,7 +558,7 @@ def _read_term(raw: Any) -> GroupTerm:
     if not isinstance(cuts, list) or len(cuts) != len(features):
         raise MapFormatError("cuts must have one entry for each feature.")
     read = [None if cut is None else _list(cut, "cuts") for cut in cuts]
-    tables = {k: _list(raw[k], k) for k in ("shift", "slope", "spread")}
+    tables = {k: _list(raw[k], k) for k in ("shift", "slope", "spread", *own)}
     return GroupTerm(output, tuple(features), tuple(read), **tables)
 
 

@@ -82,7 +82,9 @@ class GroupCalibrator(FeatureCalibrator):
     Effects are normal a priori. Their standard deviation is one of 0, 0.05, 0.1, …, 1.6 on the
     scale of the log-odds; its posterior is found by expectation propagation around the mode, and
     everything is averaged over it. The probability of a row includes the uncertainty of its
-    effects, as if the effects of different features were independent. The result is deterministic;
+    effects, as if the effects of different features were independent. Intervals have another
+    prior, which is uniform in the standard deviation of shifts (Gelman, 2006): they are fair to
+    large effects, not centered on the forecast, and contain it. The result is deterministic;
     with up to 50,000 rows it does not depend on their order, and a weight of k equals k rows.
     With more rows, interactions are searched in a random sample of 50,000.
 
@@ -96,9 +98,10 @@ class GroupCalibrator(FeatureCalibrator):
     References
     ----------
     Gelman and Hill (2007), Data analysis using regression and multilevel/hierarchical models,
-    Cambridge University Press. Minka (2001), Expectation propagation for approximate Bayesian
-    inference, UAI. MacKay (1992), The evidence framework applied to classification networks,
-    Neural Computation 4(5).
+    Cambridge University Press. Gelman (2006), Prior distributions for variance parameters in
+    hierarchical models, Bayesian Analysis 1(3). Minka (2001), Expectation propagation
+    for approximate Bayesian inference, UAI. MacKay (1992), The evidence framework applied to
+    classification networks, Neural Computation 4(5).
 
     Examples
     --------
@@ -114,8 +117,8 @@ class GroupCalibrator(FeatureCalibrator):
     array([0.73, 0.52])
     >>> print(grouped.effects_.of("x0"))
     feature  level  rows  shift           90%  slope
-    x0       south   976  -0.48  -0.57, -0.39  -0.00
-    x0       north  1024  +0.46  +0.37, +0.54  +0.00
+    x0       south   976  -0.48  -0.58, -0.40  -0.00
+    x0       north  1024  +0.46  +0.38, +0.55  +0.00
     """
 
     title = "one map with pooled effects of groups"

@@ -34,6 +34,7 @@ class GroupEffect:
         Weight of the rows at this level.
     shift, low, high : float
         What is added to the log-odds, relative to the mean over all rows, with its 90% interval.
+        Shifts are shrunk more than intervals, which need not be symmetric around them.
     slope : float
         What is added for each standard deviation of the base map's log-odds.
     label : object
@@ -139,7 +140,9 @@ def effects_of(fitted: GroupMap, weights: list[Floats], labels: Sequence[Any]) -
         # Of the score, the smooth effect comes first; those of single values are left out.
         if len(place) == 2 and place not in seen:
             seen.add(place)
-            half = reach * np.sqrt(term.spread[0])
+            means, _, spread = term.for_intervals()
+            half = reach * np.sqrt(spread[0])
+            low, high = np.minimum(means - half, term.shift), np.maximum(means + half, term.shift)
             slope = term.slope if term.slope.size else np.zeros(term.n_levels)
             name, levels = feature_name(fitted, term.features[0]), level_names(fitted, term)
             found += [
@@ -148,8 +151,8 @@ def effects_of(fitted: GroupMap, weights: list[Floats], labels: Sequence[Any]) -
                     levels[k],
                     float(weight[k]),
                     float(term.shift[k]),
-                    float(term.shift[k] - half[k]),
-                    float(term.shift[k] + half[k]),
+                    float(low[k]),
+                    float(high[k]),
                     float(slope[k]),
                     labels[term.output],
                 )

@@ -35,7 +35,9 @@ Kind = Literal["shift", "slope", "interaction"]
 DEVIATIONS = np.array([1e-3, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
 """Standard deviations of effects on the log-odds; the first stands for "no effect"."""
 GIVEN_EFFECT = np.array([0.25, 0.25, 0.2, 0.15, 0.1, 0.05])
-"""Prior of the others, given that there is an effect."""
+"""Prior of the others, given that there is an effect: most effects are small."""
+EVEN_WIDTHS = np.array([0.05, 0.075, 0.15, 0.3, 0.6, 1.2])
+"""The same if all deviations up to 2.4 are equally likely: the widths of the grid's cells."""
 FIRST_DEVIATION = 0.2
 SHARED = 1.0
 """Weight of this prior, in blocks, against what the other blocks of the kind have."""
@@ -49,16 +51,23 @@ DAMPING = (1.0, 0.7, 0.7, 0.7, 0.7, 0.3)
 
 @dataclass(frozen=True)
 class Prior:
-    """Probability that a block has no effect, by its kind."""
+    """Probability that a block has no effect, by its kind.
+
+    If it is ``even``, all deviations up to 2.4 are equally likely, given that there is an effect,
+    and each block is learned from its own rows alone. Else small deviations are more likely, and
+    the prior of a block is drawn to what others of its kind have.
+    """
 
     shift: float
     slope: float
     interaction: float
+    even: bool = False
 
     def of(self, kind: Kind) -> Floats:
         """Prior of the standard deviations of a block."""
         nothing: float = getattr(self, kind)
-        return np.concatenate([[nothing], (1 - nothing) * GIVEN_EFFECT])
+        others = EVEN_WIDTHS / EVEN_WIDTHS.sum() if self.even else GIVEN_EFFECT
+        return np.concatenate([[nothing], (1 - nothing) * others])
 
 
 @dataclass(eq=False)
@@ -300,9 +309,9 @@ class Pooling:
             self._solve()
 
     def _log_prior(self, block: Block | WideBlock) -> Floats:
-        """Prior of a block's deviations, drawn to what others of its kind have."""
+        """Prior of a block's deviations, drawn to what others of its kind have unless even."""
         prior = SHARED * self.prior.of(block.kind)
-        for other in self.all_blocks:
+        for other in [] if self.prior.even else self.all_blocks:
             if other is not block and other.kind == block.kind:
                 prior = prior + other.weights
         return np.asarray(np.log(prior / prior.sum()))

@@ -25,7 +25,10 @@ __all__ = ["MOST_LEVELS", "Features", "fit_effects"]
 PRIOR = Prior(shift=0.6, slope=0.95, interaction=0.9)
 """Probabilities that a kind of effect is absent."""
 WIDE_PRIOR = Prior(shift=0.02, slope=0.5, interaction=0.5)
-"""The same for variances: intervals that trusted "no effect" too soon would be too narrow."""
+"""The same for the variances of forecasts."""
+INTERVAL_PRIOR = Prior(shift=0.01, slope=0.8, interaction=0.8, even=True)
+"""The same for intervals. The prior of a shift's deviation is uniform from 0 (Gelman, 2006): 0.01
+is the width of the grid's first cell. Intervals with a prior for small effects are too narrow."""
 FEW_BINS, MANY_BINS, MANY_ROWS = 12, 20, 3000
 """Bins of a number, and from which weight of all rows there are more."""
 ROWS_PER_VALUE = 10

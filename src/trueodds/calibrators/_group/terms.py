@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from trueodds.calibrators._group.levels import Levels
 from trueodds.calibrators._group.pooling import DEVIATIONS, Block, Pooling
-from trueodds.calibrators._group.search import WIDE_PRIOR
+from trueodds.calibrators._group.search import INTERVAL_PRIOR, WIDE_PRIOR
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
 from trueodds.maps import GroupTerm
@@ -14,20 +16,40 @@ from trueodds.maps import GroupTerm
 __all__ = ["terms_of"]
 
 TURNS = 8
-"""Of expectation propagation with the prior for variances."""
+"""Of expectation propagation with another prior."""
 
 
 def terms_of(pooling: Pooling, output: int) -> tuple[list[GroupTerm], list[Floats]]:
     """The tables of one class, and the weight of the rows at the levels of each.
 
-    The first is an effect on all rows; the others are effects of levels around it.
+    The first is an effect on all rows; the others are effects of levels around it. Forecasts have
+    the mean of the posterior, and variances around it with a prior that trusts "no effect" less.
+    Intervals have mean and variances of a third posterior, with a prior that is as fair to large
+    effects as to small ones.
+    """
+    forecasts, weights = _tables(pooling, pooling.widened(WIDE_PRIOR, TURNS), output)
+    fair = pooling.widened(INTERVAL_PRIOR, TURNS)
+    fair.refine(1, TURNS)
+    intervals, _ = _tables(fair, fair, output)
+    # What is unknown about all rows alike is in the band of the one map.
+    intervals[0] = replace(intervals[0], spread=np.zeros_like(intervals[0].spread))
+    pairs = zip(forecasts, intervals, strict=True)
+    return [replace(term, interval=_stacked(other)) for term, other in pairs], weights
+
+
+def _stacked(term: GroupTerm) -> Floats:
+    """Means and variances of a term as one table."""
+    means = [term.shift, term.slope] if term.slope.size else [term.shift]
+    return np.concatenate([np.stack(means), term.spread])
+
+
+def _tables(pooling: Pooling, wide: Pooling, output: int) -> tuple[list[GroupTerm], list[Floats]]:
+    """Terms with the mean of one posterior, and the variances of another around it.
 
     Effects of several features are known up to a constant that one may take from the other. So the
     mean of each over the rows is taken out and counted once, with its own variance, and the
-    variance of a row's log-odds is nearly the sum of the variances of its effects. Variances are
-    around the mean of the forecast, with a prior that trusts "no effect" less.
+    variance of a row's log-odds is nearly the sum of the variances of its effects.
     """
-    wide = pooling.widened(WIDE_PRIOR, TURNS)
     shifts = {id(b.levels): i for i, b in enumerate(pooling.blocks) if not b.is_slope}
     slopes = {id(b.levels): i for i, b in enumerate(pooling.blocks) if b.is_slope}
     shift_mean = _directions(pooling, list(shifts.values()))
