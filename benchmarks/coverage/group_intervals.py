@@ -1,6 +1,6 @@
 """Coverage of the 90% intervals of GroupCalibrator by group, with known probabilities.
 
-Usage: python benchmarks/coverage/group_intervals.py [--repeats 100] [--rows 1000] [--seed 1000]
+Usage: python benchmarks/coverage/group_intervals.py [--repeats 100] [--rows 1000] [--groups 500]
 
 Scores are 1.5 times too extreme. Twelve groups of 1% to 25% of the rows have shifts of the log-odds
 with standard deviation ``effect``; a number has a linear effect of the same size, and two more
@@ -9,7 +9,7 @@ in the smallest and the largest groups, and the same for the intervals of the on
 prints the share of groups whose true shift lies within the interval of ``effects_``, and the excess
 log-loss over the one map. ``--no-effect 0.6`` sets the prior probability of "no effect" that
 intervals have, to see what intervals would cover that trust it more. The priors were chosen on
-seeds below 100; the first seed here is 1000.
+seeds below 100; the first seed here is 1000. ``--groups 500`` draws 500 groups of about equal size.
 """
 
 import argparse
@@ -30,31 +30,35 @@ CLASSES = {
 }
 
 
-def draw(rng: np.random.Generator, n: int, shift: np.ndarray, slope: float) -> tuple:
+def draw(
+    rng: np.random.Generator, n: int, shares: np.ndarray, shift: np.ndarray, slope: float
+) -> tuple:
     """Scores, true probabilities and features of n rows."""
     z, age, noise = rng.normal(size=(3, n))
     z *= 1.2
-    group, other = rng.choice(12, n, p=SHARES), rng.integers(0, 5, n)
+    group, other = rng.choice(len(shares), n, p=shares), rng.integers(0, 5, n)
     true = expit(z + shift[group] + slope * age)
     return expit(1.5 * z), true, np.column_stack([group, other, age, noise])
 
 
-def repeat(seed: int, n: int, effect: float) -> tuple[np.ndarray, float, float, float]:
+def repeat(
+    seed: int, n: int, shares: np.ndarray, effect: float
+) -> tuple[np.ndarray, float, float, float]:
     """Coverage of each group, excess log-loss over the one map, coverage of that and of effects."""
     rng = np.random.default_rng(seed)
-    shift, slope = effect * rng.normal(size=12), effect * rng.normal()
-    p, true, features = draw(rng, n, shift, slope)
+    shift, slope = effect * rng.normal(size=len(shares)), effect * rng.normal()
+    p, true, features = draw(rng, n, shares, shift, slope)
     y = rng.random(n) < true
     fitted = GroupCalibrator(categorical=[0, 1]).fit(p, y, features=features)
     relative = shift - shift[features[:, 0].astype(int)].mean()
     of_effects = np.mean(
         [e.low <= relative[int(e.level)] <= e.high for e in fitted.effects_.of("x0")]
     )
-    p, true, features = draw(rng, NEW_ROWS, shift, slope)
+    p, true, features = draw(rng, NEW_ROWS, shares, shift, slope)
     low, high = fitted.predict_interval(p, features=features)
     inside = (low <= true) & (true <= high)
     q, one = fitted.predict_proba(p, features=features)[:, 1], fitted.base_.predict_proba(p)[:, 1]
-    covered = np.array([inside[features[:, 0] == g].mean() for g in range(12)])
+    covered = np.array([inside[features[:, 0] == g].mean() for g in range(len(shares))])
     low, high = fitted.base_.predict_interval(p)
     of_one = float(((low <= true) & (true <= high)).mean())
     return covered, risk(true, q) - risk(true, one), of_one, float(of_effects)
@@ -70,16 +74,20 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--groups", type=int)
     parser.add_argument("--no-effect", type=float)
     chosen = parser.parse_args()
     if chosen.no_effect is not None:
         terms.INTERVAL_PRIOR = replace(terms.INTERVAL_PRIOR, shift=chosen.no_effect)
+    shares, classes = SHARES, CLASSES
+    if chosen.groups is not None:
+        shares, classes = np.full(chosen.groups, 1 / chosen.groups), {"all groups": slice(None)}
     seeds = range(chosen.seed, chosen.seed + chosen.repeats)
     for effect in (0.0, 0.2, 0.5, 1.0):
-        runs = [repeat(seed, chosen.rows, effect) for seed in seeds]
+        runs = [repeat(seed, chosen.rows, shares, effect) for seed in seeds]
         covered = np.nanmean([run[0] for run in runs], axis=0)
         cost = np.array([run[1] for run in runs])
-        words = ", ".join(f"{name} {covered[own].mean():.1%}" for name, own in CLASSES.items())
+        words = ", ".join(f"{name} {covered[own].mean():.1%}" for name, own in classes.items())
         words += f"; one map alone {np.mean([run[2] for run in runs]):.1%}"
         words += f"; effects {np.mean([run[3] for run in runs]):.1%}"
         error = cost.std() / np.sqrt(len(cost))

@@ -338,7 +338,7 @@ def test_intervals_of_effects_are_those_of_a_uniform_prior_of_their_deviation(ef
     z = rng.normal(size=len(group))
     y = (rng.random(len(group)) < expit(z + shift[group])).astype(float)
 
-    a, tau = np.linspace(-6, 6, 1201), np.linspace(0.005, 2.395, 240)
+    a, tau = np.linspace(-6, 6, 1201), np.linspace(0.005, 1.995, 200)
     eta = z[:, None] + a
     by_row = y[:, None] * eta - np.logaddexp(0, eta)
     likelihood = np.stack([by_row[group == g].sum(axis=0) for g in range(8)])
@@ -346,7 +346,7 @@ def test_intervals_of_effects_are_those_of_a_uniform_prior_of_their_deviation(ef
     prior = np.exp(-0.5 * (a / tau[:, None]) ** 2)
     prior /= prior.sum(axis=1, keepdims=True)
     evidence = np.log(prior @ likelihood.T).sum(axis=1)
-    chosen = rng.choice(240, 4000, p=np.exp(evidence - np.logaddexp.reduce(evidence)))
+    chosen = rng.choice(200, 4000, p=np.exp(evidence - np.logaddexp.reduce(evidence)))
     draws = np.empty((4000, 8))
     for k in np.unique(chosen):
         for g in range(8):

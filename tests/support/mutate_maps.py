@@ -85,7 +85,9 @@ def examples() -> list[maps.CalibrationMap]:
         age = maps.GroupTerm(
             0, (0,), ([30.0, 50.0],), [0.1, 0.2, 0.3, 0], [0.1, 0, 0, 0], np.full((3, 4), 0.2)
         )
-        both = maps.GroupTerm(0, (1, -1), (None, [0.5]), np.arange(8) / 9, [], [np.ones(8)])
+        both = maps.GroupTerm(
+            0, (1, -1), (None, [0.5]), np.arange(8) / 9, [], [np.ones(8)], np.ones((2, 8))
+        )
         every = maps.GroupTerm(0, (), (), [0.2], [0.1], [[0.01], [0.0], [0.02]])
         found.append(
             maps.GroupMap(

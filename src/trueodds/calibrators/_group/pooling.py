@@ -36,8 +36,11 @@ DEVIATIONS = np.array([1e-3, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
 """Standard deviations of effects on the log-odds; the first stands for "no effect"."""
 GIVEN_EFFECT = np.array([0.25, 0.25, 0.2, 0.15, 0.1, 0.05])
 """Prior of the others, given that there is an effect: most effects are small."""
-EVEN_WIDTHS = np.array([0.05, 0.075, 0.15, 0.3, 0.6, 1.2])
-"""The same if all deviations up to 2.4 are equally likely: the widths of the grid's cells."""
+EVEN_DEVIATIONS = np.concatenate([[1e-3], 0.05 * 2 ** (np.arange(11) / 2)])
+"""A finer grid from 0 to 1.6: the evidence of very many levels leaves one of the deviations."""
+EVEN_GIVEN_EFFECT = np.diff([0.025, *(EVEN_DEVIATIONS[1:-1] + EVEN_DEVIATIONS[2:]) / 2, 2.0])
+EVEN_GIVEN_EFFECT /= EVEN_GIVEN_EFFECT.sum()
+"""Its prior if all deviations up to 2 are equally likely: the widths of the grid's cells."""
 FIRST_DEVIATION = 0.2
 SHARED = 1.0
 """Weight of this prior, in blocks, against what the other blocks of the kind have."""
@@ -53,7 +56,7 @@ DAMPING = (1.0, 0.7, 0.7, 0.7, 0.7, 0.3)
 class Prior:
     """Probability that a block has no effect, by its kind.
 
-    If it is ``even``, all deviations up to 2.4 are equally likely, given that there is an effect,
+    If it is ``even``, all deviations up to 2 are equally likely, given that there is an effect,
     and each block is learned from its own rows alone. Else small deviations are more likely, and
     the prior of a block is drawn to what others of its kind have.
     """
@@ -66,8 +69,13 @@ class Prior:
     def of(self, kind: Kind) -> Floats:
         """Prior of the standard deviations of a block."""
         nothing: float = getattr(self, kind)
-        others = EVEN_WIDTHS / EVEN_WIDTHS.sum() if self.even else GIVEN_EFFECT
+        others = EVEN_GIVEN_EFFECT if self.even else GIVEN_EFFECT
         return np.concatenate([[nothing], (1 - nothing) * others])
+
+    @property
+    def deviations(self) -> Floats:
+        """The standard deviations that have these probabilities."""
+        return EVEN_DEVIATIONS if self.even else DEVIATIONS
 
 
 @dataclass(eq=False)
@@ -303,7 +311,8 @@ class Pooling:
                 wide_prior = self._log_prior(self.wide)
             for i, (block, log_prior) in enumerate(zip(self.blocks, priors, strict=True)):
                 own = self.slice_of(i)
-                _update_site(block, self.covariance[own, own], self.mean[own], log_prior, damping)
+                marginal = self.covariance[own, own], self.mean[own]
+                _update_site(block, *marginal, self.prior.deviations, log_prior, damping)
             if self.wide is not None:
                 self._update_wide(self.wide, wide_prior)
             self._solve()
@@ -319,7 +328,8 @@ class Pooling:
     def _update_wide(self, wide: WideBlock, log_prior: Floats) -> None:
         """The wide block's deviations, given the mean of all other blocks."""
         pull = self._wide_linear - self.mean @ self._cross
-        evidence, means, variances = _given_deviations(self._wide_quadratic, pull)
+        deviations = self.prior.deviations
+        evidence, means, variances = _given_deviations(self._wide_quadratic, pull, deviations)
         wide.weights = _normalized(evidence + log_prior)
         second = (means**2 + variances).mean(axis=0)
         wide.variance = max(float(wide.weights @ second), DEVIATIONS[0] ** 2)
@@ -343,14 +353,19 @@ def _cross_table(one: Levels, other: Levels, weight: Floats) -> Floats:
 
 
 def _update_site(
-    block: Block, covariance: Floats, mean: Floats, log_prior: Floats, damping: float
+    block: Block,
+    covariance: Floats,
+    mean: Floats,
+    deviations: Floats,
+    log_prior: Floats,
+    damping: float,
 ) -> None:
     """Match mean and covariance of the block with its mixture prior."""
     marginal = _inverse(covariance)
     precision, vectors = np.linalg.eigh(marginal - block.precision)
     precision = np.maximum(precision, 0.0)
     pull = vectors.T @ (marginal @ mean - block.information)
-    evidence, means, variances = _given_deviations(precision, pull)
+    evidence, means, variances = _given_deviations(precision, pull, deviations)
     block.weights = weights = _normalized(evidence + log_prior)
     center = means @ weights
     gap = means - center[:, None]
@@ -364,9 +379,11 @@ def _update_site(
     block.information += damping * (vectors @ information - block.information)
 
 
-def _given_deviations(precision: Floats, pull: Floats) -> tuple[Floats, Floats, Floats]:
+def _given_deviations(
+    precision: Floats, pull: Floats, deviations: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Log-evidence, means and variances for each deviation, in directions that are independent."""
-    square = DEVIATIONS**2
+    square = deviations**2
     shrunk = square / (1 + square * precision[:, None])
     evidence = -0.5 * np.log1p(square * precision[:, None]).sum(axis=0)
     evidence += 0.5 * (pull[:, None] ** 2 * shrunk).sum(axis=0)
@@ -376,7 +393,7 @@ def _given_deviations(precision: Floats, pull: Floats) -> tuple[Floats, Floats, 
 def log_evidence(quadratic: Floats, gradient: Floats) -> float:
     """Largest log-evidence of one separate block, against no effect."""
     precision, vectors = np.linalg.eigh(quadratic)
-    evidence, _, _ = _given_deviations(np.maximum(precision, 0.0), vectors.T @ gradient)
+    evidence, _, _ = _given_deviations(np.maximum(precision, 0.0), vectors.T @ gradient, DEVIATIONS)
     return float(evidence.max())
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trueodds.calibrators._group.levels import Levels
-from trueodds.calibrators._group.pooling import DEVIATIONS, Block, Pooling
+from trueodds.calibrators._group.pooling import Block, Pooling
 from trueodds.calibrators._group.search import INTERVAL_PRIOR, WIDE_PRIOR
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
@@ -93,7 +93,7 @@ def _term(pooling: Pooling, wide: Pooling, output: int, i: int, j: int | None) -
     covariance = wide.covariance
     gap = centered @ (wide.mean - pooling.mean)[own]
     variance = _diagonal(centered, covariance[own, own], centered) + gap**2
-    variance += _unseen(wide.blocks[i])
+    variance += _unseen(wide.blocks[i], wide.prior.deviations)
     if j is None:
         return _as_term(output, levels, shift, np.empty(0), variance[None])
     other = pooling.slice_of(j)
@@ -105,7 +105,7 @@ def _term(pooling: Pooling, wide: Pooling, output: int, i: int, j: int | None) -
             _diagonal(centered, covariance[own, other], centered) + gap * slope_gap,
             _diagonal(centered, covariance[other, other], centered)
             + slope_gap**2
-            + _unseen(wide.blocks[j]),
+            + _unseen(wide.blocks[j], wide.prior.deviations),
         ]
     )
     return _as_term(output, levels, shift, slope, _covariance(spread))
@@ -138,12 +138,12 @@ def _centered(levels: Levels) -> Floats:
     return np.asarray(basis - levels.share @ basis)
 
 
-def _unseen(block: Block) -> Floats:
+def _unseen(block: Block, deviations: Floats) -> Floats:
     """Variance of a new level's own effect, at levels that have no coefficient."""
     levels = block.levels
     result = np.zeros(levels.n_levels)
     if levels.kept is not None:
-        result[~levels.kept] = float(block.weights @ DEVIATIONS**2)
+        result[~levels.kept] = float(block.weights @ deviations**2)
     return result
 
 
