@@ -56,7 +56,8 @@ JUMP = 1.0
 BEND = 3.0
 """Log-odds up to which squashing changes little."""
 TRUSTED_LOG_ODDS = 8.0
-"""Log-odds to which unchanged scores are clipped: one error in 3,000."""
+"""Log-odds to which unchanged scores are clipped, if no more than 3,000 rows support them: one
+error in 3,000. With n rows it is one error in n."""
 SPREAD, SPREAD_FACTOR = 2.5, 0.8
 """The spread of calibrated log-odds is log-normal a priori, with this median and log-deviation."""
 SQUASHED_COUNTS_AS = 2.0
@@ -121,6 +122,7 @@ class Curve:
         self._scales = [cells.mean_and_deviation(shape) for shape in shapes]
         rate = (cells.n_pos.sum() + 0.5) / (cells.total + 1)
         self._base_rate = float(np.log(rate / (1 - rate)))
+        self._trusted = max(TRUSTED_LOG_ODDS, float(np.log(cells.total)))
         self._temperature = temperature(cells.z, cells)
         self._squashed_temperature = temperature(squashed, cells)
 
@@ -169,14 +171,11 @@ class Curve:
         """Return the prior mean of the curve."""
         z = self.inside(z)
         if kind == "unchanged":
-            return self.inside(np.clip(z, -TRUSTED_LOG_ODDS, TRUSTED_LOG_ODDS))
+            return self.inside(np.clip(z, -self._trusted, self._trusted))
         if kind == "literal":
             low, high = self._ends(z)
-            return np.where(
-                low,
-                -TRUSTED_LOG_ODDS,
-                np.where(high, TRUSTED_LOG_ODDS, np.clip(z, -TRUSTED_LOG_ODDS, TRUSTED_LOG_ODDS)),
-            )
+            inner = np.clip(z, -self._trusted, self._trusted)
+            return np.where(low, -self._trusted, np.where(high, self._trusted, inner))
         if kind == "temperature":
             return self._temperature * z
         if kind == "squashed":
