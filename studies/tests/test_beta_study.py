@@ -72,7 +72,7 @@ def test_two_sets_run_from_end_to_end(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "FIGURE_2", ("sonar", "iris"))
     monkeypatch.setattr(extras, "LARGE", 200)
     monkeypatch.setattr(running_time, "QUICK_SIZES", (100,))
-    monkeypatch.setattr(running_time, "BUDGET", 0.05)
+    monkeypatch.setattr("trueodds_studies._protocol.BUDGET", 0.05)
     few = dataclasses.replace(
         find_study("beta"),
         tasks=lambda profile: [

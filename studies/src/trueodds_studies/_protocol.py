@@ -6,6 +6,8 @@ folds and keeps its scores on disk, :func:`averaged` calibrates each inner model
 
 from __future__ import annotations
 
+import statistics
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ __all__ = [
     "averaged",
     "binary_labels",
     "clipped_log_loss",
+    "cpu_seconds",
     "inner_scores",
     "quietly",
     "stratified_fold",
@@ -205,3 +208,17 @@ def clipped_log_loss(y: Any, p: Any, *, clip: float = 1e-16) -> float:
     """
     p = np.clip(np.asarray(p, dtype=np.float64), clip, 1 - clip)
     return float(-np.mean(np.where(np.asarray(y) == 1, np.log(p), np.log1p(-p))))
+
+
+LEAST_REPEATS, MOST_REPEATS, BUDGET = 3, 201, 0.5
+
+
+def cpu_seconds(call: Callable[[], object]) -> float:
+    """Return the median time of the calls that fit into half a second; the first is not counted."""
+    call()
+    times: list[float] = []
+    while len(times) < LEAST_REPEATS or (sum(times) < BUDGET and len(times) < MOST_REPEATS):
+        begin = time.process_time()
+        call()
+        times.append(time.process_time() - begin)
+    return statistics.median(times)

@@ -1,4 +1,4 @@
-"""What the Bayesian isotonic paper says beside its tables, and the question it leaves open.
+"""Claims of the Bayesian isotonic paper outside its tables, and its open question.
 
 Sections 4.2 and 4.3: the prior of sorted uniform numbers, what the bounds do to the posterior mean,
 what happens without them, running time; the abstract: smoothness. Section 6: bins of 1000

@@ -1,4 +1,4 @@
-"""Parts of the beta study beside its tables: figure 2, small samples, signs, section 3.2."""
+"""Parts of the beta study outside its tables: figure 2, small samples, signs, section 3.2."""
 
 from __future__ import annotations
 

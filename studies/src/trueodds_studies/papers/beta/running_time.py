@@ -8,8 +8,6 @@ compiled stumps of the studies.
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -21,7 +19,7 @@ from trueodds import BetaCalibrator, IsotonicCalibrator, LogisticCalibrator
 from trueodds.inputs import Floats
 from trueodds_studies._learners import BoostedStumps
 from trueodds_studies._optional import need
-from trueodds_studies._protocol import quietly
+from trueodds_studies._protocol import cpu_seconds, quietly
 from trueodds_studies._report import Claim, Table
 from trueodds_studies._study import Results, Row, pick_rows
 from trueodds_studies._task import Task, crossed, stable_seed
@@ -43,7 +41,6 @@ CALIBRATORS: dict[str, Callable[[], Any]] = {
 }
 N_ATTRIBUTES, N_STUMPS = 20, 200
 TINY = float(np.finfo(np.float64).eps)
-LEAST_REPEATS, MOST_REPEATS, BUDGET = 3, 201, 0.5
 ORDER_OF_MAGNITUDE = 10.0
 
 
@@ -61,7 +58,7 @@ def run_time(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
     """Median CPU milliseconds of a fit."""
     for task in todo:
         with quietly():
-            yield task, {"milliseconds": 1000 * _cpu_seconds(_fit(task["method"], task["n"]))}
+            yield task, {"milliseconds": 1000 * cpu_seconds(_fit(task["method"], task["n"]))}
 
 
 def _fit(method: str, n: int) -> Callable[[], object]:
@@ -83,17 +80,6 @@ def _sample(n: int) -> tuple[Floats, npt.NDArray[Any], Floats, npt.NDArray[Any]]
     y = (rng.random(2 * n) < 1 / (1 + np.exp(-logit))).astype(int)
     scores = BoostedStumps().fit(X[:n], y[:n]).predict_proba(X[n:])[:, 1]
     return X[:n], y[:n], np.clip(scores, TINY, 1 - TINY), y[n:]
-
-
-def _cpu_seconds(call: Callable[[], object]) -> float:
-    """Median of the calls that fit into the budget; the first is not counted."""
-    call()
-    times: list[float] = []
-    while len(times) < LEAST_REPEATS or (sum(times) < BUDGET and len(times) < MOST_REPEATS):
-        begin = time.process_time()
-        call()
-        times.append(time.process_time() - begin)
-    return statistics.median(times)
 
 
 def _milliseconds(results: Results) -> Any:

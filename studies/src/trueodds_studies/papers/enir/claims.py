@@ -350,7 +350,7 @@ def _overall_claims(tables: Tables) -> list[Claim]:
     ]
 
 
-# What stands beside the tables -------------------------------------------------------------------
+# Claims outside the tables -----------------------------------------------------------------------
 
 SIMILAR = 0.01
 """Distances from the true curve that differ by less are quite similar."""

@@ -1,9 +1,7 @@
-"""What the ENIR paper says beside its tables: ABB and BBQ, and running times."""
+"""Claims of the ENIR paper outside its tables: ABB and BBQ, and running times."""
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,7 +11,7 @@ from scipy.special import expit
 
 from trueodds import ABBCalibrator, BBQCalibrator, ENIRCalibrator
 from trueodds.inputs import Floats
-from trueodds_studies._protocol import quietly
+from trueodds_studies._protocol import cpu_seconds, quietly
 from trueodds_studies._study import Row
 from trueodds_studies._task import Task, crossed, stable_seed
 
@@ -32,7 +30,6 @@ REPLICATES = {"quick": 3, "standard": 20, "full": 20}
 TIMED = (10**3, 10**4, 10**5, 10**6)
 QUICK_TIMED = TIMED[:3]
 N_TEST = 2000
-LEAST_REPEATS, MOST_REPEATS, BUDGET = 3, 101, 0.5
 
 
 def tasks(profile: str) -> list[Task]:
@@ -77,17 +74,6 @@ def _time(n: int) -> Row:
     scores, y = _sample(n)
     fitted = ENIRCalibrator().fit(scores, y)
     return {
-        "fit_milliseconds": 1000 * _cpu_seconds(lambda: ENIRCalibrator().fit(scores, y)),
-        "predict_microseconds": 1e6 * _cpu_seconds(lambda: fitted.predict_proba([0.3])),
+        "fit_milliseconds": 1000 * cpu_seconds(lambda: ENIRCalibrator().fit(scores, y)),
+        "predict_microseconds": 1e6 * cpu_seconds(lambda: fitted.predict_proba([0.3])),
     }
-
-
-def _cpu_seconds(call: Callable[[], object]) -> float:
-    """Median of the calls that fit into the budget; the first is not counted."""
-    call()
-    times: list[float] = []
-    while len(times) < LEAST_REPEATS or (sum(times) < BUDGET and len(times) < MOST_REPEATS):
-        begin = time.process_time()
-        call()
-        times.append(time.process_time() - begin)
-    return statistics.median(times)
