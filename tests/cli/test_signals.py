@@ -92,6 +92,23 @@ def test_a_signal_while_temporary_files_are_removed_keeps_none_of_them(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_monitor_stopped_before_its_state_is_saved_does_not_say_that_it_counted(
+    run, data, tmp_path, monkeypatch
+):
+    fit = ["fit", data / "scores.csv", "-s", "p", "-l", "y", "-o", tmp_path / "m.json"]
+    assert run(*fit).code == 0
+    monkeypatch.setattr(
+        "trueodds.monitoring._watch.Watch.save", lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+    )
+    words = [tmp_path / "m.json", data / "scores.csv", "-s", "p", "-l", "y"]
+    result = run("monitor", *words, "--state", tmp_path / "state.json")
+    assert (result.code, result.err) == (
+        143,
+        "trueodds: terminated; no partial output was written.\n",
+    )
+    assert not (tmp_path / "state.json").exists()
+
+
 @pytest.mark.slow
 def test_commands_stopped_at_random_moments_leave_all_or_nothing():
     found = [how for _, how in endings(8, seed=1, rows=2_000)]

@@ -138,12 +138,6 @@ def monitor(
         fresh = run.look(paths)
         before = watch.n_rows
         lines = run.read(fresh, quiet=as_json)
-        if fresh:
-            new_rows, files = watch.n_rows - before, counted(len(fresh), "new or changed file")
-            log(f"{counted(new_rows, 'row')} counted from {files}.")
-        else:
-            log(f"no new rows ({counted(len(paths), 'file')} already read).")
-        log_events(run.events)
         if html is not None:
             from trueodds.report import render_timeline
 
@@ -157,8 +151,14 @@ def monitor(
             log(f"{refit} exists and was not replaced; pass --force to replace it.")
         elif refit is not None:
             new_map = run.refit(paths, refit)
-        # Last: a run that fails before has counted nothing.
+        # Last: a run that fails or is stopped before has counted nothing, and must not say so.
         watch.save(state)
+    if fresh:
+        new_rows, files = watch.n_rows - before, counted(len(fresh), "new or changed file")
+        log(f"{counted(new_rows, 'row')} counted from {files}.")
+    else:
+        log(f"no new rows ({counted(len(paths), 'file')} already read).")
+    log_events(run.events)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
         content |= {"notes": run.notes, "events": run.events, **watch.summary(), "refit": new_map}
