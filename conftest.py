@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -15,10 +16,14 @@ pytest_plugins = ["support.services"]  # the fixtures spark and postgres
 
 # How long an example takes says nothing on a busy machine. The same examples every time, so that
 # nobody's change fails for what it did not touch; HYPOTHESIS_EXPLORE=1 looks for new ones.
-hypothesis.settings.register_profile(
-    "trueodds", deadline=None, derandomize="HYPOTHESIS_EXPLORE" not in os.environ
-)
+EXPLORE = "HYPOTHESIS_EXPLORE" in os.environ
+hypothesis.settings.register_profile("trueodds", deadline=None, derandomize=not EXPLORE)
 hypothesis.settings.load_profile("trueodds")
+providers = sys.modules.get("hypothesis.internal.conjecture.providers")
+if not EXPLORE and hasattr(providers, "_get_local_constants"):
+    # Even so, Hypothesis draws constants of the modules that happen to be loaded: examples would
+    # depend on the order of tests, and on every number in the code.
+    providers._get_local_constants = lambda: providers._local_constants
 # Tests run in several processes, and their matrices are small: with a pool of threads in each, the
 # threads of BLAS and OpenMP would mostly wait for one another. To be set before NumPy is loaded.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
