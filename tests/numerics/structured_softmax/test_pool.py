@@ -23,21 +23,22 @@ from trueodds.numerics.structured_softmax.pool import (
     pool_weights,
     prior_variances,
 )
+from trueodds.numerics.structured_softmax.rows import ClassRows
 
 
 def test_weights_are_proportional_to_the_fifth_root_of_the_evidence():
-    found = pool_weights(np.array([-10.0, -5.0, -10.0]))
+    found = pool_weights(np.array([-10.0, -5.0, -10.0]), np.ones(3))
     np.testing.assert_allclose(found / found[0], [1, np.e, 1])
     assert found.sum() == pytest.approx(1)
 
 
 def test_members_of_little_weight_are_left_out():
-    found = pool_weights(np.array([-10000.0, 0.0, 5 * np.log(LEAST_WEIGHT / 2)]))
+    found = pool_weights(np.array([-10000.0, 0.0, 5 * np.log(LEAST_WEIGHT / 2)]), np.ones(3))
     np.testing.assert_array_equal(found, [0, 1, 0])
 
 
 def test_the_best_that_was_learned_always_counts():
-    found = pool_weights(np.array([0.0, -100.0, -80.0]))
+    found = pool_weights(np.array([0.0, -100.0, -80.0]), np.ones(3))
     assert found[0] < 1
     assert found[1] == 0
     assert 0 < found[2] < 1e-6
@@ -47,6 +48,30 @@ def test_calibrated_scores_are_mostly_left_alone():
     members, weights = fit_pool(some_rows(1000, 3))
     assert members[0].base is None
     assert weights[0] > 0.5
+
+
+def test_a_nearly_perfect_model_is_mostly_left_alone_whatever_few_rows_say():
+    """Two hundred rows without an error do not show that errors are rarer than the scores say."""
+    n, k = 200, 4
+    rng = np.random.default_rng(3)
+    right = rng.integers(k, size=n)
+    p = np.full((k, n), 0.01 / (k - 1))
+    p[right, np.arange(n)] = 0.99
+    counts = np.zeros((k, n))
+    counts[right, np.arange(n)] = 1
+    rows = ClassRows(p, p == p.max(axis=0), counts)
+    members, weights = fit_pool(rows)
+    assert members[0].counts_as == pytest.approx(1 + 15 / 2)
+    assert weights[0] > 0.4
+    averaged = pool_weights(np.array([m.log_evidence for m in members]), np.ones(len(members)))
+    assert averaged[0] < 0.15
+
+
+def test_the_errors_that_scores_expect_are_counted_with_the_weights():
+    rows = some_rows(500, 3)
+    heavy = ClassRows(rows.p, rows.top, 2 * rows.counts)
+    light, twice = (fit_pool(r)[0][0].counts_as - 1 for r in (rows, heavy))
+    assert light == pytest.approx(2 * twice)
 
 
 def test_scores_of_another_scale_are_never_left_alone():

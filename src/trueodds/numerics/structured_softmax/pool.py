@@ -1,7 +1,8 @@
 r"""The models that a Bayesian structured calibrator averages, and their weights.
 
 Members: the scores unchanged; a temperature; and structured softmaxes on two bases, with three
-widths of the prior each. A member's weight is proportional to exp(evidence/5).
+widths of the prior each. A member's weight is proportional to exp(evidence/5), and that of the
+unchanged scores to 1 + 15/(number of errors that they expect) besides.
 
 *Variances of the blocks* follow MacKay's fixed point: a block with coefficients θ and γ = Σ(1 −
 Σ_{ii}/v) well-determined directions has variance ‖θ‖²/γ. A scaled inverse-χ² prior of ν
@@ -54,6 +55,10 @@ the data in any case; with factors of 8, one of three priors is never far off.""
 EVIDENCE_DIVISOR = 5.0
 """By what the evidence is divided. Laplace's is off by some nats, and rows of a calibration set are
 not quite independent: weights by the whole evidence would choose one member by its error."""
+ERRORS_FOR_A_CHANGE = 15.0
+"""Unchanged scores count as 1 + 15/e members, where e is the number of errors that they expect: the
+few errors of a nearly perfect model, or their absence, say little about the next ones. Without it,
+three times as many experiments on the arenas lose more than 0.002 of log-loss."""
 LEAST_WEIGHT = 1e-3
 """Members of less weight are left out: a map is to be written, read and run."""
 
@@ -66,6 +71,8 @@ class Member:
     base: Base | None = None
     coefficients: Coefficients | None = None
     converged: bool = True
+    counts_as: float = 1.0
+    """The prior weight."""
 
 
 def fit_pool(rows: ClassRows, *, as_they_are: bool = True) -> tuple[list[Member], Floats]:
@@ -85,7 +92,8 @@ def fit_pool(rows: ClassRows, *, as_they_are: bool = True) -> tuple[list[Member]
         for fit in fit_by_evidence(rows, design, widths):
             coefficients = design.coefficients(fit.theta)
             members.append(Member(fit.log_evidence, base, coefficients, fit.converged))
-    weights = pool_weights(np.array([member.log_evidence for member in members]))
+    evidence, counts_as = np.array([(m.log_evidence, m.counts_as) for m in members]).T
+    weights = pool_weights(evidence, counts_as)
     kept = np.flatnonzero(weights)
     return [members[i] for i in kept], weights[kept]
 
@@ -93,16 +101,18 @@ def fit_pool(rows: ClassRows, *, as_they_are: bool = True) -> tuple[list[Member]
 def _identity(rows: ClassRows) -> Member:
     seen = rows.counts > 0
     with np.errstate(divide="ignore"):  # of what was said to be impossible, and was seen
-        return Member(float(np.sum(rows.counts[seen] * np.log(rows.p[seen]))))
+        log_likelihood = float(np.sum(rows.counts[seen] * np.log(rows.p[seen])))
+    expected_errors = float(rows.weight @ (1 - rows.p.max(axis=0)))
+    return Member(log_likelihood, counts_as=1 + ERRORS_FOR_A_CHANGE / max(expected_errors, 1.0))
 
 
-def pool_weights(log_evidence: Floats) -> Floats:
-    """Weights of members by their evidence; 0 for those that do not count.
+def pool_weights(log_evidence: Floats, counts_as: Floats) -> Floats:
+    """Weights of members by their evidence and prior; 0 for those that do not count.
 
     The first one leaves the scores unchanged. The best of the others always counts, since it alone
     estimates how often forecasts of exactly 0 come true.
     """
-    weights = np.exp((log_evidence - log_evidence.max()) / EVIDENCE_DIVISOR)
+    weights = counts_as * np.exp((log_evidence - log_evidence.max()) / EVIDENCE_DIVISOR)
     weights /= weights.sum()
     kept = weights >= LEAST_WEIGHT
     kept[1 + int(np.argmax(log_evidence[1:]))] = True
