@@ -61,7 +61,7 @@ def test_a_nearly_perfect_model_is_mostly_left_alone_whatever_few_rows_say():
     counts[right, np.arange(n)] = 1
     rows = ClassRows(p, p == p.max(axis=0), counts)
     members, weights = fit_pool(rows)
-    assert members[0].counts_as == pytest.approx(1 + 15 / 2)
+    assert members[0].counts_as == pytest.approx(1 + 10 / 2)
     assert weights[0] > 0.4
     averaged = pool_weights(np.array([m.log_evidence for m in members]), np.ones(len(members)))
     assert averaged[0] < 0.15

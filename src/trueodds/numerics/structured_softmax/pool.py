@@ -2,7 +2,7 @@ r"""The models that a Bayesian structured calibrator averages, and their weights
 
 Members: the scores unchanged; a temperature; and structured softmaxes on two bases, with three
 widths of the prior each. A member's weight is proportional to exp(evidence/5), and that of the
-unchanged scores to 1 + 15/(number of errors that they expect) besides.
+unchanged scores to 1 + 10/(number of errors that they expect) besides.
 
 *Variances of the blocks* follow MacKay's fixed point: a block with coefficients θ and γ = Σ(1 −
 Σ_{ii}/v) well-determined directions has variance ‖θ‖²/γ. A scaled inverse-χ² prior of ν
@@ -55,8 +55,8 @@ the data in any case; with factors of 8, one of three priors is never far off.""
 EVIDENCE_DIVISOR = 5.0
 """By what the evidence is divided. Laplace's is off by some nats, and rows of a calibration set are
 not quite independent: weights by the whole evidence would choose one member by its error."""
-ERRORS_FOR_A_CHANGE = 15.0
-"""Unchanged scores count as 1 + 15/e members, where e is the number of errors that they expect: the
+ERRORS_FOR_A_CHANGE = 10.0
+"""Unchanged scores count as 1 + 10/e members, where e is the number of errors that they expect: the
 few errors of a nearly perfect model, or their absence, say little about the next ones. Without it,
 three times as many experiments on the arenas lose more than 0.002 of log-loss."""
 LEAST_WEIGHT = 1e-3
