@@ -15,6 +15,7 @@ import pytest
 
 import toy_study
 from toy_study import STUDY
+from trueodds.basics.signals import STOPPING, Terminated
 from trueodds.exceptions import InputError
 from trueodds_studies import (
     Claim,
@@ -76,6 +77,30 @@ def test_history_leaves_no_trace_in_the_table(tmp_path):
     pd.testing.assert_frame_equal(straight.results.frame, winding.results.frame, check_exact=True)
     assert straight.results.frame["n"].dtype == np.int64
     assert straight.markdown == winding.markdown
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_signal_stops_a_study_and_keeps_what_it_has(tmp_path, replaced):
+    """Parts are written all the time, and each could be taken for the end of the program."""
+    units = []
+
+    def run(todo, scratch):
+        units.append(todo)
+        rows = list(toy_study.run(todo, scratch))
+        if len(units) == 3:
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            except Terminated:
+                if replaced:
+                    raise RuntimeError("a library's own error") from None
+                raise
+        yield from rows
+
+    study = dataclasses.replace(STUDY, run=run)
+    with STOPPING.watched(), pytest.raises(RuntimeError if replaced else Terminated):
+        run_study(study, folder=tmp_path, profile="full")
+    assert len(units) == 3
+    assert len(ResultStore(tmp_path).finished()) == len(units[0]) + len(units[1])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -1,5 +1,6 @@
 """A signal at any moment: the run is complete, or it is terminated and nothing is left."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -71,6 +72,34 @@ def test_a_signal_that_comes_when_the_file_is_there_is_too_late(tmp_path, monkey
         with pytest.raises(Terminated):  # but a program that goes on can be stopped
             os.kill(os.getpid(), signal.SIGTERM)
     assert (tmp_path / "x").read_bytes() == b"all"
+
+
+def test_a_signal_that_a_library_swallows_is_heeded_the_second_time(monkeypatch):
+    seconds = iter([0.0, 0.1, 5.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(seconds))
+    with STOPPING.watched():
+        with contextlib.suppress(Terminated):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)  # the first one may still be cleaning up
+        with pytest.raises(Terminated):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_signal_during_an_intermediate_file_stops_the_program_after_it(tmp_path, monkeypatch):
+    replace = Path.replace
+
+    def interrupted(self, target):
+        replace(self, target)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with (
+        STOPPING.watched(),
+        pytest.raises(Terminated),
+        atomic_file(tmp_path / "x", final=False) as stream,
+    ):
+        stream.write(b"all")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"x": b"all"}
 
 
 def test_a_signal_while_temporary_files_are_removed_keeps_none_of_them(

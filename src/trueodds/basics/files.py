@@ -47,7 +47,9 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[IO[bytes]]:
+def atomic_file(
+    path: str | os.PathLike[str], *, durable: bool = True, final: bool = True
+) -> Iterator[IO[bytes]]:
     """Open a binary stream to a file that replaces ``path`` when it is complete.
 
     The file is written next to ``path`` (or next to the target of a link) and then renamed. So a
@@ -59,6 +61,8 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
     path : path
     durable : bool, default=True
         Wait for the disk, so that a power cut does not leave an empty file either.
+    final : bool, default=True
+        Whether the file is the program's result, so that a signal comes too late once it is there.
     """
     target = as_path(path).resolve()
     if target.exists() and not target.is_file():
@@ -78,8 +82,9 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
-        with STOPPING.finishing():
+        with STOPPING.finishing() if final else STOPPING.held():
             temporary.replace(target)
+            temporary = None
     except BaseException:
         if temporary is not None:
             with contextlib.suppress(OSError):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 __all__ = ["STOPPING", "Stopping", "Terminated"]
+
+
+CLEANING_UP = 2.0
+"""Seconds."""
 
 
 class Terminated(BaseException):
@@ -24,6 +29,7 @@ class Stopping:
 
     def __init__(self) -> None:
         self.received: type[BaseException] | None = None
+        self._at = 0.0
         self._held = 0
         self._pending = False
         self._finished = False
@@ -46,6 +52,7 @@ class Stopping:
             for number, handler in before.items():
                 if signal.getsignal(number) == self._receive:
                     signal.signal(number, handler)
+            self.received = None
 
     @staticmethod
     def no_more() -> None:
@@ -82,8 +89,12 @@ class Stopping:
         if self._finished:
             self._finished = False
             return
-        if self.received is None:
+        now = time.monotonic()
+        # A second signal must not cut short what the first one cleans up; but if the program still
+        # runs after a while, a library has swallowed the first.
+        if self.received is None or now - self._at > CLEANING_UP:
             self.received = KeyboardInterrupt if number == signal.SIGINT else Terminated
+            self._at = now
             self._pending = True
             if not self._held:
                 self._raise()

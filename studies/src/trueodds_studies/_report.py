@@ -387,5 +387,5 @@ def markdown_table(table: Table) -> list[str]:
 
 def write_whole(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as file:
+    with atomic_file(path, final=False) as file:
         file.write(data)

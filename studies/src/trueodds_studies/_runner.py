@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueodds.basics.progress import Progress
+from trueodds.basics.signals import STOPPING
 from trueodds.exceptions import InputError
 from trueodds_studies._optional import need
 from trueodds_studies._scratch import Scratch
@@ -132,6 +133,8 @@ def _run_unit(
             rows.extend(_stored(study, task, i, row, now - begin) for i, row in enumerate(several))
             begin = now
     except Exception as error:  # one bad set must not end a night's run
+        if STOPPING.received is not None:  # a library has replaced the exception of a signal
+            raise
         place = ", ".join(f"{name} {value}" for name, value in task.options.items())
         return rows, f"{task.part}, after {place}: {type(error).__name__}: {error}"
     return rows, None

@@ -60,7 +60,7 @@ class Scratch:
         made = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
         # Not durable: a file that a power cut damages is found out and made again.
-        with atomic_file(path, durable=False) as file:
+        with atomic_file(path, durable=False, final=False) as file:
             np.savez(file, allow_pickle=False, **made)
         return made
 

@@ -64,7 +64,7 @@ class ResultStore:
         table = pa.table({name: _column([row.get(name) for row in rows]) for name in names})
         name = digest(sorted({str(row[TASK]) for row in rows}))[:32]
         self._parts.mkdir(parents=True, exist_ok=True)
-        with atomic_file(self._parts / f"{name}.parquet") as file:
+        with atomic_file(self._parts / f"{name}.parquet", final=False) as file:
             pq.write_table(table, file)
 
     def _part_files(self) -> list[Path]:
@@ -93,7 +93,7 @@ class ResultStore:
         if not files:
             return
         table = self.read()
-        with atomic_file(self._whole) as output:
+        with atomic_file(self._whole, final=False) as output:
             pq.write_table(table, output)
         for file in files:
             file.unlink()
