@@ -152,7 +152,7 @@ class LabelsTask:
         return self.training.y
 
     def folds(self, cv: Any, for_splitter: Any) -> list[tuple[Labels, Labels]]:
-        """Of a number of folds those that spread combinations of labels evenly."""
+        """Return the folds; a number of folds spreads combinations of labels evenly over them."""
         if cv is None or isinstance(cv, numbers.Integral):
             n_folds = 5 if cv is None else int(cv)
             if len(self.y) < n_folds:

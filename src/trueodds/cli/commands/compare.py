@@ -9,7 +9,7 @@ import typer
 
 from trueodds.basics.wording import interval_percent_text, share_percent_text, signed_percent_text
 from trueodds.cli import options as o
-from trueodds.cli.calibrators import complete_method, method_class
+from trueodds.cli.chosen_method import complete_method, method_class
 from trueodds.cli.output import emit_json, interval, number, say, show_table
 
 __all__ = ["Folds", "Methods", "chosen_methods", "compare"]

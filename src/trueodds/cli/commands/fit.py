@@ -11,7 +11,7 @@ import typer
 
 from trueodds.basics.log import logger
 from trueodds.cli import options as o
-from trueodds.cli.calibrators import AUTO, WITH_FEATURES, complete_method, make_calibrator
+from trueodds.cli.chosen_method import AUTO, WITH_FEATURES, complete_method, make_calibrator
 from trueodds.cli.commands.show import losses_text
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import STANDARD_INPUT, as_unicode

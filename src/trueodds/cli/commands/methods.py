@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from trueodds.cli import options as o
-from trueodds.cli.calibrators import method_class, method_names
+from trueodds.cli.chosen_method import method_class, method_names
 from trueodds.cli.output import emit_json, show_table
 
 __all__ = ["describe", "methods"]

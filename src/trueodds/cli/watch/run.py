@@ -20,7 +20,7 @@ import numpy as np
 
 from trueodds.basics.files import exclusive
 from trueodds.basics.shown import shown
-from trueodds.cli.calibrators import AUTO, WITH_FEATURES, make_calibrator
+from trueodds.cli.chosen_method import AUTO, WITH_FEATURES, make_calibrator
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import (
     as_unicode,

@@ -1,4 +1,4 @@
-"""Create a calibrator from its name and options."""
+"""The method of ``--method``: its class, and a calibrator with the values of ``--option``."""
 
 from __future__ import annotations
 
