@@ -38,6 +38,7 @@ def prior_maps(ranks, n):
 # Markov chains: the same prior
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["n50", "ties1000"])
 def test_chains_agree_with_importance_sampling_without_bounds(name, fixtures):
     table = fixture_table(fixtures, name)

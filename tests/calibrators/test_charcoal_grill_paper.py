@@ -221,6 +221,7 @@ def test_the_papers_map_of_several_classes_is_its_equations(bias):
     np.testing.assert_allclose(grill(logits), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_papers_start_of_several_classes_decides_the_fit():
     logits, y = logits_of_a_network()
 

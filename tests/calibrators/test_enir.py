@@ -78,6 +78,7 @@ def naive_twin(fitted, **options):
     return naive_enir(models_of(fitted.path_), *counts, criterion=fitted.criterion, **options)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(ROWS, st.sampled_from(CRITERIA), st.sampled_from(["authors", None]))
 def test_the_one_map_equals_the_average_over_all_models(rows, criterion, smoothing):
@@ -186,6 +187,7 @@ def concordance(n_neg, n_pos, forecast):
     return n_pos @ (0.5 + 0.5 * np.sign(np.where(np.abs(gap) < 1e-11, 0.0, gap))) @ n_neg
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=12).filter(
         lambda cells: all(map(sum, cells)) and all(map(sum, zip(*cells, strict=True)))

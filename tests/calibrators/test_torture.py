@@ -21,6 +21,7 @@ SOME = FEW | {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", methods())
 def test_cases_of_every_kind_give_probabilities_and_nothing_else_is_said(name, capfd):
     for case in (*BINARY, *CLASSES):

@@ -172,6 +172,7 @@ def constant_scores(n, seed):
     return np.full(n, y.mean()), y, x
 
 
+@pytest.mark.slow
 def test_with_constant_scores_it_is_as_good_as_a_pruned_decision_tree():
     scores, y, X = constant_scores(1500, 0)
     test_scores, test_y, test_X = constant_scores(20000, 1)

@@ -41,6 +41,7 @@ def test_predictions_equal_those_of_the_package():
     np.testing.assert_allclose(calibrator.predict_bounds(GRID), np.c_[P0, P1], atol=1e-11)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.integers(0, 12), st.booleans(), st.integers(1, 3)), min_size=2, max_size=25

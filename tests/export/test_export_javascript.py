@@ -39,6 +39,7 @@ needs_node = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_node
 def test_every_family_gives_what_numpy_gives(tmp_path):
     """10⁴ scores of the first map of each family, and the special ones of all others."""

@@ -110,6 +110,7 @@ def leaves_room(sql: str, names: list[str], room: int = 12) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 def test_every_family_leaves_room_in_the_parser_for_the_query_around_it(example):
     names = example.columns + ([] if example.features is None else list(example.features.columns))
@@ -130,6 +131,7 @@ def test_deep_fitted_maps_leave_room_in_the_parser(method):
         assert leaves_room(sql if isinstance(sql, str) else sql[0], names)
 
 
+@pytest.mark.slow
 def test_curves_of_several_classes_leave_room_in_the_parser():
     x = np.linspace(-30, 30, 200)
     curves = tuple(LogOddsCurveMap(x=x, y=np.sinh(x / 10) + k / 10) for k in range(3))

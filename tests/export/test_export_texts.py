@@ -386,6 +386,7 @@ def test_what_only_branches_compute_has_no_name_outside_them():
     assert shared_layers(e.Choose(((often > 0, twice),), score), {}) == [[often]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["bigquery", "snowflake", "postgres", "sqlite"])
 def test_names_and_arrays_are_one_expression_of_the_dialect(dialect):
     texts = grill(2).to_sql(["a", "b", "c"], dialect=dialect)[:1]

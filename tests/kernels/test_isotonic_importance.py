@@ -9,6 +9,7 @@ from trueodds.kernels.bayesian_isotonic import draw_maps, sample_weighted_maps
 from trueodds.table import ScoreTable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIXTURE_SETS)
 def test_importance_means_are_within_four_standard_errors_of_the_converged_ones(name, fixtures):
     table = fixture_table(fixtures, name)

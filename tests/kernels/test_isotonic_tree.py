@@ -69,6 +69,7 @@ def test_redrawn_trees_have_their_law(bounds):
     assert_frequencies(seen, naive_law(bounds))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [None, BOUNDED], ids=["free", "bounded"])
 def test_rotations_keep_the_law_of_trees(bounds):
     tree, numbers, seen = begin(bounds), RandomStream(1, 0), []

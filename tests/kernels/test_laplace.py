@@ -110,6 +110,7 @@ def test_mean_probabilities_are_gaussian_quadratures_at_both_ends():
     np.testing.assert_allclose(rest, weight @ (expit(-eta) @ node_weights), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_draws_of_two_cells_have_the_probability_of_one_bin_or_two():
     n_pos, n_neg, prior, boundary = np.array([3.0, 40.0]), np.array([30.0, 5.0]), (0.4, 0.6), 0.3
     last_bin_start = np.empty(3)

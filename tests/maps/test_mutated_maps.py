@@ -19,6 +19,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 def test_two_thousand_mutations_are_refused_or_answer_with_probabilities():
     mutator = map_mutator(seed=1)
     outcomes = {
@@ -90,6 +91,7 @@ def test_1e999_is_no_number_wherever_it_stands(tmp_path):
         trueodds.load(path)
 
 
+@pytest.mark.slow
 def test_deep_nesting_ends_in_an_error_of_ours():
     with pytest.raises(MapFormatError):
         maps.CalibrationMap.from_dict(nested(9))

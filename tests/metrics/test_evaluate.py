@@ -95,6 +95,7 @@ def test_replicates_in_cells_are_centered_where_the_whole_would_be():
         assert abs(one.replicates.mean() - one.estimate) < 4.5 * error
 
 
+@pytest.mark.slow
 def test_means_are_covered_as_often_as_promised():
     covered = 0
     rng = np.random.default_rng(0)

@@ -33,6 +33,7 @@ def test_every_number_is_that_of_its_own_function(weighted):
     assert found.p_value == pytest.approx(alone.p_value)
 
 
+@pytest.mark.slow
 def test_intervals_of_blocks_are_those_of_rows():
     y, p = sample(6000, power=1.5)
     found = metrics.evaluate_classes(y, p, n_resamples=1000)

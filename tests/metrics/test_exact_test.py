@@ -65,6 +65,7 @@ def test_many_rows_are_tested_as_the_binomial_distribution_does(n, p, tolerance)
         assert sum_p_value(prob, count, gain, hits) == pytest.approx(want, rel=tolerance), z
 
 
+@pytest.mark.slow
 def test_unequal_probabilities_are_spread_less_than_a_binomial():
     # An AUC of 0.9 halves the variance: the binomial test of the mean sees nothing here.
     rng = np.random.default_rng(0)

@@ -126,6 +126,7 @@ def rare(rng, n):
     return np.round(rng.beta(0.2, 20, n), 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "draw", "runs"),
     [

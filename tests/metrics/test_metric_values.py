@@ -116,6 +116,7 @@ def test_debiased_error_equals_kumars_formula_where_scores_are_constant_in_bins(
     assert metrics.debiased_calibration_error([1], [0.2], squared=True) == 0.0
 
 
+@pytest.mark.slow
 def test_debiased_error_is_unbiased_where_the_plug_in_is_not():
     rng = np.random.default_rng(0)
     p = rng.uniform(0.3, 0.5, (4000, 12))

@@ -79,6 +79,7 @@ def test_consistency_bands_hold_calibrated_curves_as_often_as_promised(strategy)
     assert 0.84 <= np.mean(inside) <= 0.96
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["uniform", "quantile", "corp", "smooth"])
 def test_bands_with_unit_weights_agree_with_bands_without(strategy):
     # Different code: labels of single rows are drawn, instead of numbers of positives in cells.

@@ -235,6 +235,7 @@ def test_spiegelhalter_by_hand():
     assert calibration_test([0, 0], [1.0, 0.0]).p_value == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["spiegelhalter", "ece", "mce", "rms"])
 def test_calibrated_samples_are_rejected_as_often_as_promised(method):
     rng = np.random.default_rng(0)

@@ -45,6 +45,7 @@ def test_it_keeps_the_contract_of_all_calibrators(check):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", calibrator_checks(AutoCalibrator(["beta", "tree"])), ids=str)
 def test_it_keeps_the_contract_with_a_tree_among_the_methods(check):
     check()

@@ -324,6 +324,7 @@ def test_a_third_party_that_returns_no_probabilities_is_refused(binary):
         model.predict_proba(X)
 
 
+@pytest.mark.slow
 def test_folds_in_parallel_give_the_same(binary):
     X, y = binary
     alone = CalibratedClassifier(GaussianNB(), BetaCalibrator()).fit(X, y)

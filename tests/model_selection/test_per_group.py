@@ -77,6 +77,7 @@ def test_only_the_most_frequent_of_many_groups_have_a_map():
     assert sum(one is not fitted.map_ for one in fitted._maps) <= MOST_GROUPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_comparison_with_features_has_one_map_per_group_pooled_and_tree(n_classes):
     rng = np.random.default_rng(4)

@@ -30,6 +30,7 @@ def model():
     return LogisticRegression(C=1e6)
 
 
+@pytest.mark.slow
 def test_the_bootstrap_finds_most_of_the_optimism(model):
     new_X, new_y = make(20_000, 99)
     gaps = {"apparent": [], "harrell": [], "632+": []}

@@ -89,6 +89,7 @@ def test_no_other_start_of_a_general_solver_finds_a_better_place(kind):
     assert brier(rows, fit.a, fit.b, fit.c) <= min(found) + 1e-9
 
 
+@pytest.mark.slow
 @every_design
 @pytest.mark.parametrize("n", [2, 3, 6, 12, 40, 200])
 def test_the_brier_score_is_never_worse_than_that_of_maximum_likelihood(n, design):
@@ -106,6 +107,7 @@ def test_the_brier_score_is_never_worse_than_that_of_maximum_likelihood(n, desig
     assert better > 10 or n < 12
 
 
+@pytest.mark.slow
 def test_saturated_scores_and_smoothed_labels_are_never_worse_either():
     rng = np.random.default_rng(0)
     for seed in range(30):
