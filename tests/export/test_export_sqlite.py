@@ -8,7 +8,7 @@ import pytest
 
 from support.map_examples import examples, tree_of
 from trueodds.calibrators import all_calibrators
-from trueodds.export._sql import engines as _sql_engines
+from trueodds.export._sql import dialect_limits
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, OneVsRestMap, StepMap, TreeMap
 from trueodds.testing._sample import binary_sample, fit, multiclass_sample
 
@@ -87,7 +87,7 @@ def test_no_text_lies_next_to_the_middle_of_two_numbers():
     rng = np.random.default_rng(1)
     lengthened = 0
     for number in rng.random(5000).tolist():
-        text = _sql_engines.sqlite_digits(number)
+        text = dialect_limits.sqlite_digits(number)
         gap = Fraction(number) - Fraction(float(np.nextafter(number, 0)))
         assert abs(Fraction(text) - Fraction(number)) <= gap * 3 / 8
         lengthened += text != repr(number)

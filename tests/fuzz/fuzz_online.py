@@ -17,7 +17,7 @@ import numpy as np
 from support.mutate_json import JsonChanges, Mutator
 from trueodds import LogisticCalibrator, OnlineCalibrator
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring._state import parse_state
+from trueodds.monitoring._state_file import parse_state
 
 __all__ = ["TOKENS", "change", "check", "learn", "seeds", "some_rows", "try_states"]
 

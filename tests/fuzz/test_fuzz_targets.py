@@ -83,10 +83,10 @@ def test_a_target_notices_a_broken_promise(monkeypatch):
     from fuzz import fuzz_maps, fuzz_rows, fuzz_states
     from trueodds import maps
     from trueodds.cli.rows import prepare
-    from trueodds.monitoring import _stream
+    from trueodds.monitoring import _bets
 
     monkeypatch.setattr(maps.LogOddsMap, "apply", lambda *_: 1.5)
-    monkeypatch.setattr(_stream.History, "from_dict", lambda *_: 1 / 0)
+    monkeypatch.setattr(_bets.History, "from_dict", lambda *_: 1 / 0)
     monkeypatch.setattr(prepare, "find_classes", lambda *_: 1 / 0)
     for target in (fuzz_maps, fuzz_states, fuzz_rows):
         broken = 0

@@ -6,7 +6,7 @@ import pytest
 from support.naive_monitor import evidence, stream
 from trueodds import CalibrationMonitor
 from trueodds.kernels.monitor import update_bets
-from trueodds.monitoring._stream import EDGES, SLOPES, TILTS, Stream
+from trueodds.monitoring._bets import EDGES, SLOPES, TILTS, Bets
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.03])
@@ -17,13 +17,13 @@ def test_evidence_is_the_sum_over_all_starts_and_bets(tolerance):
 
 
 def test_groups_and_classes_have_their_own_sums():
-    stream_of = Stream.new(3, 2)
-    stream_of.history.open(0, None)
+    bets = Bets.new(3, 2)
+    bets.history.open(0, None)
     table = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
     update_bets(
         np.array([0.5, 0.6]),
         np.array([1, 0]),
-        *stream_of.arrays(),
+        *bets.arrays(),
         TILTS,
         SLOPES,
         EDGES,
@@ -33,8 +33,8 @@ def test_groups_and_classes_have_their_own_sums():
         class_prob=table,
         codes=np.array([2, 1]),
     )
-    assert stream_of.sums[:3, 2].tolist() == [0.0, 1.0, 1.0]
-    assert stream_of.sums[:3, 1] == pytest.approx(table.sum(axis=0))
-    assert stream_of.sums[3:].tolist() == [[0.0, 0.0, 0.0], [1.0, 0.5, 1.0]]
-    assert stream_of.history.cells[0][:, 0].sum() == 2
-    assert stream_of.rows == 2
+    assert bets.sums[:3, 2].tolist() == [0.0, 1.0, 1.0]
+    assert bets.sums[:3, 1] == pytest.approx(table.sum(axis=0))
+    assert bets.sums[3:].tolist() == [[0.0, 0.0, 0.0], [1.0, 0.5, 1.0]]
+    assert bets.history.cells[0][:, 0].sum() == 2
+    assert bets.rows == 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.monitoring import _state
+from trueodds.monitoring import _state_file
 from trueodds.monitoring._deliveries import (
     CHANGED,
     COUNTED,
@@ -156,7 +156,7 @@ def test_classes_that_no_state_can_hold_are_refused_at_once(label):
 def test_a_state_that_could_not_be_read_again_does_not_replace_the_old_one(tmp_path, monkeypatch):
     path = CalibrationMonitor(classes=["a", "b"]).save(tmp_path / "s.json")
     before = path.read_bytes()
-    monkeypatch.setattr(_state, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(_state_file, "LARGEST_FILE", 1000)
     with pytest.raises(InputError, match="was not saved because it could not be read back"):
         CalibrationMonitor(classes=["a", "b" * 1000]).save(path)
     assert path.read_bytes() == before

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.monitoring import ForecastComparison
+from trueodds.monitoring._bets import MAX_STRETCHES, History
 from trueodds.monitoring._diagnosis import (
     fit_line,
     log_likelihood,
@@ -14,7 +15,6 @@ from trueodds.monitoring._diagnosis import (
     points,
     start_level,
 )
-from trueodds.monitoring._stream import MAX_STRETCHES, History
 
 
 def test_a_change_is_dated_with_its_time():

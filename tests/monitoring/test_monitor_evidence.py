@@ -8,7 +8,7 @@ import pytest
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError
-from trueodds.monitoring._stream import shares
+from trueodds.monitoring._bets import shares
 
 
 def test_no_bet_gains_on_average_wherever_the_truth_lies_in_the_band():

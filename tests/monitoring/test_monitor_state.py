@@ -97,7 +97,7 @@ def test_a_state_with_any_value_replaced_is_refused_or_works(state, data):
         monitor.update(
             [0.2, 0.9],
             [0, 1],
-            group=["a", "z"] if monitor._stream is None or monitor._stream.n_groups else None,
+            group=["a", "z"] if monitor._bets is None or monitor._bets.n_groups else None,
         )
         monitor.summary()
 

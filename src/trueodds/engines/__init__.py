@@ -1,8 +1,8 @@
 """Frames of any library, processed on their own engine: rows are grouped, maps applied.
 
 One code path (narwhals) serves pandas, polars, PyArrow, DuckDB, Spark, Dask and Ibis. Only grouped
-rows, a few numbers, or requested columns leave the engine. ``frames``, ``checks``, ``cells``,
-``group`` and ``sample`` are layers below tables; ``apply`` and ``batches`` are above maps.
+rows, a few numbers, or requested columns leave the engine. ``apply`` and ``batches`` are layers
+above maps; the other modules are below tables.
 """
 
 from trueodds.basics.imports import import_lazily

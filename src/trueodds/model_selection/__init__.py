@@ -13,7 +13,7 @@ _HOMES = {
     "ModelValidation": "._validate_model",
     "UpdateStep": "._update",
     "compare_calibrators": "._comparison",
-    "fit_metadata": "._describe",
+    "fit_metadata": "._fit_metadata",
     "update_model": "._update",
     "validate_model": "._validate_model",
 }

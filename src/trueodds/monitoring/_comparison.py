@@ -9,7 +9,7 @@ import numpy as np
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import Floats, check_length, check_level
 from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring._state import document_fields
+from trueodds.monitoring._state_file import document_fields
 
 __all__ = ["ForecastComparison"]
 

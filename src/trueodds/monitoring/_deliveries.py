@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring._state import Fields
+from trueodds.monitoring._state_file import Fields
 
 __all__ = [
     "CHANGED",

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueodds.monitoring._state import Moment
-from trueodds.monitoring._stream import EDGES, N_PARTS, SHAPES, Stream
+from trueodds.monitoring._bets import EDGES, N_PARTS, SHAPES, Bets
+from trueodds.monitoring._state_file import Moment
 
 __all__ = [
     "ChangePoint",
@@ -180,21 +180,21 @@ def part_name(part: int) -> str:
 
 
 def miscalibrated_regions(
-    stream: Stream, classes: Sequence[Any], first_row: int
+    bets: Bets, classes: Sequence[Any], first_row: int
 ) -> tuple[MiscalibratedRegion, ...]:
     """Return all miscalibrated regions by e-value, overall ones first."""
-    first = stream.history.starts.index(first_row - 1)
-    cells = stream.history.stack()[first:].sum(axis=0)
+    first = bets.history.starts.index(first_row - 1)
+    cells = bets.history.stack()[first:].sum(axis=0)
     found = []
-    for place in np.flatnonzero(stream.named):
-        kind, name, direction, counts = _describe(int(place), stream, classes, cells)
+    for place in np.flatnonzero(bets.named):
+        kind, name, direction, counts = _describe(int(place), bets, classes, cells)
         found.append(
             MiscalibratedRegion(
                 kind,
                 name,
                 direction,
-                row=int(stream.named[place]),
-                e_value=float(stream.value[place]),
+                row=int(bets.named[place]),
+                e_value=float(bets.value[place]),
                 expected=None if counts is None else float(counts[1]),
                 observed=None if counts is None else float(counts[2]),
             )
@@ -203,7 +203,7 @@ def miscalibrated_regions(
     return tuple(sorted(found, key=lambda item: (rank.get(item.kind, 2), -item.e_value)))
 
 
-def _describe(place: int, stream: Stream, classes: Sequence[Any], cells: Any) -> Any:
+def _describe(place: int, bets: Bets, classes: Sequence[Any], cells: Any) -> Any:
     if place < 2:
         return "overall", "all rows", DIRECTIONS[place], cells.sum(axis=0)
     if place < SHAPES:
@@ -213,7 +213,7 @@ def _describe(place: int, stream: Stream, classes: Sequence[Any], cells: Any) ->
     if part < N_PARTS:
         return "range", part_name(part), direction, cells[part]
     which = part - N_PARTS
-    counts = stream.sums[which]
-    if which < stream.n_classes:
+    counts = bets.sums[which]
+    if which < bets.n_classes:
         return "class", str(classes[which]), direction, counts
-    return "group", stream.groups[which - stream.n_classes], direction, counts
+    return "group", bets.groups[which - bets.n_classes], direction, counts

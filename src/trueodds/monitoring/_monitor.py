@@ -19,6 +19,7 @@ from trueodds.inputs import (
     check_number,
 )
 from trueodds.kernels.monitor import update_bets
+from trueodds.monitoring._bets import EDGES, MAX_CLASSES, SLOPES, TILTS, Bets
 from trueodds.monitoring._diagnosis import advise, find_change, measure
 from trueodds.monitoring._findings import (
     ChangePoint,
@@ -28,14 +29,13 @@ from trueodds.monitoring._findings import (
     miscalibrated_regions,
 )
 from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring._state import (
+from trueodds.monitoring._state_file import (
     Moment,
     document_fields,
     parse_state,
     read_state,
     state_text,
 )
-from trueodds.monitoring._stream import EDGES, MAX_CLASSES, SLOPES, TILTS, Stream
 
 __all__ = ["FORMAT", "VERSION", "CalibrationMonitor"]
 
@@ -146,7 +146,7 @@ class CalibrationMonitor:
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
             raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")
-        self._stream: Stream | None = None
+        self._bets: Bets | None = None
 
     def update(
         self,
@@ -182,24 +182,24 @@ class CalibrationMonitor:
         """
         rows = read_stream(scores, y, weight, time, group, self.classes)
         n_classes = 0 if rows.table is None else rows.table.shape[1]
-        if self._stream is None:
-            self._stream = Stream.new(n_classes, self.max_groups if group is not None else 0)
-        stream = self._stream
-        stream.check_kind(n_classes, group is not None)
-        stream.n_unlabeled += rows.n_unlabeled
-        codes = None if rows.groups is None else stream.group_codes(rows.groups)
+        if self._bets is None:
+            self._bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
+        bets = self._bets
+        bets.check_kind(n_classes, group is not None)
+        bets.n_unlabeled += rows.n_unlabeled
+        codes = None if rows.groups is None else bets.group_codes(rows.groups)
         done = 0
         while done < len(rows):
-            if not stream.history.room(stream.rows):
-                stream.history.open(stream.rows, rows.moment(done))
-            end = min(len(rows), done + stream.history.room(stream.rows))
+            if not bets.history.room(bets.rows):
+                bets.history.open(bets.rows, rows.moment(done))
+            end = min(len(rows), done + bets.history.room(bets.rows))
             part = slice(done, end)
-            alarmed = stream.alarm_row
-            before = stream.rows
+            alarmed = bets.alarm_row
+            before = bets.rows
             update_bets(
                 rows.top[part],
                 rows.right[part],
-                *stream.arrays(),
+                *bets.arrays(),
                 TILTS,
                 SLOPES,
                 EDGES,
@@ -210,11 +210,11 @@ class CalibrationMonitor:
                 class_prob=None if rows.table is None else rows.table[part],
                 codes=None if rows.codes is None else rows.codes[part],
             )
-            if stream.alarm_row and not alarmed:
-                stream.alarm_time = rows.moment(done + stream.alarm_row - before - 1)
+            if bets.alarm_row and not alarmed:
+                bets.alarm_time = rows.moment(done + bets.alarm_row - before - 1)
             done = end
         if len(rows):
-            stream.last_time = rows.moment(len(rows) - 1)
+            bets.last_time = rows.moment(len(rows) - 1)
         return self
 
     @property
@@ -225,37 +225,37 @@ class CalibrationMonitor:
     @property
     def alarm_row(self) -> int | None:
         """The row at which the e-value first reached 1/alpha, counted from 1."""
-        return None if self._stream is None else self._stream.alarm_row or None
+        return None if self._bets is None else self._bets.alarm_row or None
 
     @property
     def alarm_time(self) -> Moment:
         """The time of that row."""
-        return None if self._stream is None else self._stream.alarm_time
+        return None if self._bets is None else self._bets.alarm_time
 
     @property
     def last_time(self) -> Moment:
         """The time of the last row."""
-        return None if self._stream is None else self._stream.last_time
+        return None if self._bets is None else self._bets.last_time
 
     @property
     def e_value(self) -> float:
         """The e-value after the last row."""
-        return 1.0 if self._stream is None else self._stream.e_value
+        return 1.0 if self._bets is None else self._bets.e_value
 
     @property
     def peak_e_value(self) -> float:
         """The largest e-value after any row."""
-        return 1.0 if self._stream is None else self._stream.peak
+        return 1.0 if self._bets is None else self._bets.peak
 
     @property
     def n_rows(self) -> int:
         """Rows with a label."""
-        return 0 if self._stream is None else self._stream.rows
+        return 0 if self._bets is None else self._bets.rows
 
     @property
     def n_unlabeled(self) -> int:
         """Rows without a label, which were left out."""
-        return 0 if self._stream is None else self._stream.n_unlabeled
+        return 0 if self._bets is None else self._bets.n_unlabeled
 
     @property
     def change_point(self) -> ChangePoint | None:
@@ -265,10 +265,10 @@ class CalibrationMonitor:
     @property
     def regions(self) -> tuple[MiscalibratedRegion, ...]:
         """Regions whose own e-value is large enough, largest first."""
-        if self._stream is None or not self.alarm:
+        if self._bets is None or not self.alarm:
             return ()
-        labels = self.classes or tuple(range(self._stream.n_classes))
-        return miscalibrated_regions(self._stream, labels, self._first_row())
+        labels = self.classes or tuple(range(self._bets.n_classes))
+        return miscalibrated_regions(self._bets, labels, self._first_row())
 
     def miscalibration(self, first_row: int | None = None) -> Miscalibration | None:
         """The size of the error, with confidence sequences.
@@ -284,28 +284,28 @@ class CalibrationMonitor:
         Miscalibration or None
             None before the first row.
         """
-        if self._stream is None or not self.n_rows:
+        if self._bets is None or not self.n_rows:
             return None
         if first_row is None:
             first = self._first_row()
         else:
             first = check_integer(first_row, "first_row", 0, "None or ", most=2**63)
-        first = max(row for row in self._stream.history.starts if row < max(first, 1)) + 1
-        return measure(self._stream.history, self.n_rows, first, self.alpha)
+        first = max(row for row in self._bets.history.starts if row < max(first, 1)) + 1
+        return measure(self._bets.history, self.n_rows, first, self.alpha)
 
     def recommendation(self) -> Recommendation:
         """Recommend to keep the forecasts, shift their log-odds, or fit a new map."""
-        if self._stream is None or not self.alarm:
+        if self._bets is None or not self.alarm:
             beyond = f" by more than {self.tolerance:g}" if self.tolerance else ""
             words = f"Keep the forecasts. No miscalibration{beyond} was found."
             return Recommendation("keep", 0.0, 0.0, 0.0, self.n_rows, None, words)
-        return advise(self._stream.history, self.n_rows, self._first_row())
+        return advise(self._bets.history, self.n_rows, self._first_row())
 
     def _change(self) -> ChangePoint:
-        assert self._stream is not None  # noqa: S101
-        stream = self._stream
+        assert self._bets is not None  # noqa: S101
+        bets = self._bets
         return find_change(
-            stream.history, stream.alarm_row, stream.alarm_time, self.tolerance, stream.center
+            bets.history, bets.alarm_row, bets.alarm_time, self.tolerance, bets.center
         )
 
     def _first_row(self) -> int:
@@ -340,7 +340,7 @@ class CalibrationMonitor:
             "tolerance": self.tolerance,
             "classes": None if classes is None else [_plain(label) for label in classes],
             "max_groups": self.max_groups,
-            "stream": None if self._stream is None else self._stream.to_dict(),
+            "stream": None if self._bets is None else self._bets.to_dict(),
             "job": None,
         }
 
@@ -362,10 +362,10 @@ class CalibrationMonitor:
         except InputError as error:
             raise StateFormatError(f"state: {error}") from None
         if fields.raw("stream") is not None:
-            stream = Stream.from_dict(fields.raw("stream"), max_groups)
-            if classes is not None and len(classes) != max(2, stream.n_classes):
+            bets = Bets.from_dict(fields.raw("stream"), max_groups)
+            if classes is not None and len(classes) != max(2, bets.n_classes):
                 raise StateFormatError("state.classes does not fit state.stream.n_classes.")
-            monitor._stream = stream
+            monitor._bets = bets
         return monitor
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -12,7 +12,7 @@ from trueodds.basics.wording import counted
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.monitoring._deliveries import MOST_KEPT, FileRecord
 from trueodds.monitoring._monitor import CalibrationMonitor
-from trueodds.monitoring._state import Fields, StateFile
+from trueodds.monitoring._state_file import Fields, StateFile
 
 __all__ = ["EVENTS", "STEPS", "Watch", "event_text", "later", "moment_number"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring._state import Fields, StateFile, document_fields
+from trueodds.monitoring._state_file import Fields, StateFile, document_fields
 from trueodds.monitoring._watch import Watch
 from trueodds.online._calibrator import OnlineCalibrator
 

@@ -117,8 +117,8 @@ def monitor(
     trueodds monitor map.json lake -s p -l y -t day --state watch.json --fail-on missing
     """
     # Imported here: the list of all commands imports this module and must not wait for NumPy.
+    from trueodds.cli.watch.output import log, log_events, metrics_text, say_result
     from trueodds.cli.watch.run import WatchRun, find_files, locked, open_watch
-    from trueodds.cli.watch.words import log, log_events, metrics_text, say_result
 
     if data.time is None and (data.until or data.period or refit or data.time_format):
         raise UsageError("--until, --period, --refit and --time-format need --time.")

@@ -111,9 +111,9 @@ def stream(
     """
     # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
     from trueodds.cli.watch.lines import LineRun
+    from trueodds.cli.watch.output import log, log_events, say_result
     from trueodds.cli.watch.run import find_files, locked
     from trueodds.cli.watch.stream import Forecasts, StreamRun, open_job
-    from trueodds.cli.watch.words import log, log_events, say_result
 
     from_lines = STANDARD_INPUT in data.files
     _check_options(data, from_lines, replayed, map_out, map_every, as_json)

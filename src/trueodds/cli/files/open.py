@@ -31,7 +31,7 @@ from trueodds.cli.files.csv import (
 )
 from trueodds.cli.files.encoding import UTF_8, guess_encoding, rows_in_utf8
 from trueodds.cli.files.find import Format, InputFiles, resolve, scratch_folder
-from trueodds.cli.files.json import check_columns, check_keys
+from trueodds.cli.files.json_lines import check_columns, check_keys
 from trueodds.cli.files.lines import LONGEST_LINE, check_whole, even_lines
 from trueodds.cli.files.sql import literal, quoted, values
 from trueodds.cli.files.xlsx import Sheet, as_csv, header_in_sheets

@@ -12,9 +12,9 @@ from trueodds.cli.files.open import DataSource
 from trueodds.cli.files.sql import quoted
 from trueodds.cli.output import note
 from trueodds.cli.rows.advice import ReadingAdvice, advise, totals_found
+from trueodds.cli.rows.checks import Checks
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import Classes, find_classes
-from trueodds.cli.rows.rules import Checks
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:

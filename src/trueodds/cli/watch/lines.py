@@ -15,11 +15,11 @@ from trueodds.basics.files import parse_json
 from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING, Terminated
 from trueodds.cli.errors import UsageError
+from trueodds.cli.watch.output import log
 from trueodds.cli.watch.stream import StreamRun
-from trueodds.cli.watch.words import log
 from trueodds.engines.labels import class_of
 from trueodds.exceptions import InputError
-from trueodds.monitoring._state import MOST_ROWS
+from trueodds.monitoring._state_file import MOST_ROWS
 from trueodds.online._job import LinesRead
 
 __all__ = ["LineRun"]

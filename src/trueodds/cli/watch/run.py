@@ -37,6 +37,7 @@ from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
 from trueodds.cli.watch.options import DeliveryOptions
+from trueodds.cli.watch.output import log, period_line, time_stamp
 from trueodds.cli.watch.rows import (
     Piece,
     WatchedRows,
@@ -45,7 +46,6 @@ from trueodds.cli.watch.rows import (
     time_rule,
     watched_rows,
 )
-from trueodds.cli.watch.words import log, period_line, time_stamp
 from trueodds.exceptions import InputError
 from trueodds.monitoring import CalibrationMonitor
 from trueodds.monitoring._deliveries import (

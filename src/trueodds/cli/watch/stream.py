@@ -24,9 +24,9 @@ from trueodds.cli.files.write import write_text
 from trueodds.cli.output import number
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import code_known_classes
+from trueodds.cli.watch.output import log
 from trueodds.cli.watch.rows import Piece, WatchedRows
 from trueodds.cli.watch.run import Delivery, RowArrays, WatchRun, moment_text, open_watch
-from trueodds.cli.watch.words import log
 from trueodds.exceptions import InputError
 from trueodds.monitoring._deliveries import FileRecord
 from trueodds.monitoring._watch import later

@@ -1,4 +1,4 @@
-"""The rules that the values of a command's columns must keep, and what names them in SQL."""
+"""Checks of the columns that a command uses: the rules for each, and the SQL of its values."""
 
 from __future__ import annotations
 

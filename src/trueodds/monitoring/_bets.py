@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import LONGEST_LABEL, MOST_WEIGHT, Floats, Labels
-from trueodds.monitoring._state import MOST_ROWS, Fields, Moment, is_moment
+from trueodds.monitoring._state_file import MOST_ROWS, Fields, Moment, is_moment
 
 __all__ = [
     "EDGES",
@@ -21,8 +21,8 @@ __all__ = [
     "SHIFTS",
     "SLOPES",
     "TILTS",
+    "Bets",
     "History",
-    "Stream",
     "kept_for_later",
     "shares",
 ]
@@ -145,7 +145,7 @@ class History:
 
     @classmethod
     def from_dict(cls, content: Any, rows: int) -> History:
-        """Check counts of a stream of ``rows`` rows."""
+        """Check counts of a monitor after ``rows`` rows."""
         fields = Fields(content, {"starts", "moments", "cells"}, "state.stream.history")
         starts = fields.listed("starts", MAX_STRETCHES)
         good = all(type(start) is int for start in starts)
@@ -162,7 +162,7 @@ class History:
         return cls(list(starts), list(moments), [np.ascontiguousarray(block) for block in cells])
 
 
-# ----- the stream -------------------------------------------------------------------------------
+# ----- the bets ---------------------------------------------------------------------------------
 
 MAX_CLASSES = 100
 """Maximum number of classes, and of groups."""
@@ -171,7 +171,7 @@ MISSING = "(missing)"
 ARRAYS = ("clock", "stakes", "open_share", "value", "named", "sums")
 KEYS = {"n_classes", "grouped", "groups", "unlabeled", "alarm_time", "last_time", "history"}
 LARGEST_STATE = 1e281
-"""Largest number that the kernel stores in a stream."""
+"""Largest number that the kernel stores."""
 
 
 def n_places(n_classes: int, n_groups: int) -> int:
@@ -180,7 +180,7 @@ def n_places(n_classes: int, n_groups: int) -> int:
 
 
 @dataclass(eq=False)
-class Stream:
+class Bets:
     """The arrays of the kernel, and the names of classes and groups.
 
     Parameters
@@ -220,7 +220,7 @@ class Stream:
         self._codes = {name: code for code, name in enumerate(self.groups)}
 
     @classmethod
-    def new(cls, n_classes: int, n_groups: int) -> Stream:
+    def new(cls, n_classes: int, n_groups: int) -> Bets:
         """Return the state before the first row."""
         if n_classes > MAX_CLASSES:
             raise InputError(
@@ -253,8 +253,8 @@ class Stream:
         }
 
     @classmethod
-    def from_dict(cls, content: Any, max_groups: int) -> Stream:
-        """Check a stream that was read from a file."""
+    def from_dict(cls, content: Any, max_groups: int) -> Bets:
+        """Check bets that were read from a file."""
         fields = Fields(content, KEYS | set(ARRAYS), "state.stream")
         n_classes = fields.count("n_classes", MAX_CLASSES)
         if n_classes in (1, 2):

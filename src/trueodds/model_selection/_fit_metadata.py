@@ -1,4 +1,4 @@
-"""How a map was learned, as the ``metadata`` that is saved with it."""
+"""Metadata of a fit: rows, options and losses, saved with the map."""
 
 from __future__ import annotations
 
