@@ -1,7 +1,10 @@
 """``trueodds study``: found through its entry point, listed, run, and quick to find."""
 
+import dataclasses
 import datetime as dt
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -51,6 +54,24 @@ def test_a_study_is_run_and_its_report_saved(run, tmp_path, monkeypatch):
     assert page.startswith("# ")
     assert f"{tmp_path}: report of the study toy (quick)." in said
     assert (tmp_path / "toy.md").exists()
+
+
+def test_a_study_that_is_stopped_says_where_it_goes_on(run, tmp_path, monkeypatch):
+    from toy_study import STUDY
+
+    def stopped(todo, scratch):
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield from STUDY.run(todo, scratch)
+
+    study = dataclasses.replace(STUDY, run=stopped)
+    monkeypatch.setattr("trueodds_studies.available", lambda: ["toy"])
+    monkeypatch.setattr("trueodds_studies.find_study", lambda name: study)
+    code, _, said = run("study", "toy", "-o", str(tmp_path))
+    assert code == 143
+    assert said == (
+        f"{tmp_path} keeps the results so far; the same command goes on from there.\n"
+        "trueodds: terminated; no partial output was written.\n"
+    )
 
 
 def test_all_studies_are_run_into_one_folder_with_an_overview_of_their_claims(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from trueodds.basics.shown import shown, suggestion
+from trueodds.basics.signals import STOPPING
 from trueodds.cli.errors import UsageError
 from trueodds.cli.options import RESULT, Json
 from trueodds.cli.output import emit_json, note
@@ -78,14 +81,15 @@ def study(
     if name not in names:
         hint = suggestion(name, names, has="there are")
         raise UsageError(f"there is no study {shown(name)}; {hint}")
-    found = run_study(
-        name,
-        profile=profile,
-        folder=output,
-        n_jobs=jobs,
-        progress=sys.stderr.isatty(),
-        stored_only=judge,
-    )
+    with _resumable(output):
+        found = run_study(
+            name,
+            profile=profile,
+            folder=output,
+            n_jobs=jobs,
+            progress=sys.stderr.isatty(),
+            stored_only=judge,
+        )
     if output is not None:
         found.save(output)
         note(f"{output}: report of the study {name} ({profile}).")
@@ -95,22 +99,34 @@ def study(
         typer.echo(found.markdown)
 
 
+@contextmanager
+def _resumable(folder: str | None) -> Iterator[None]:
+    """After a signal, tell the user that the folder has the results so far."""
+    try:
+        yield
+    except BaseException:
+        if STOPPING.received is not None and folder is not None:
+            note(f"{folder} keeps the results so far; the same command goes on from there.")
+        raise
+
+
 def _run_all(profile: str, output: str, jobs: int, judge: bool, as_json: bool) -> None:
     """Every study in a folder of its own, then all reports and the overview beside them."""
     from trueodds_studies import available, run_study, save_all
 
     show = sys.stderr.isatty()
-    reports = [
-        run_study(
-            name,
-            profile=profile,
-            folder=f"{output}/{name}",
-            n_jobs=jobs,
-            progress=show,
-            stored_only=judge,
-        )
-        for name in available()
-    ]
+    with _resumable(output):
+        reports = [
+            run_study(
+                name,
+                profile=profile,
+                folder=f"{output}/{name}",
+                n_jobs=jobs,
+                progress=show,
+                stored_only=judge,
+            )
+            for name in available()
+        ]
     path = save_all(reports, output)
     note(f"{path}: overview of {len(reports)} studies ({profile}), with their reports beside it.")
     overview = path.read_text(encoding="utf-8")
