@@ -98,6 +98,7 @@ def test_one_coal_is_judged_on_instances_that_it_was_not_fitted_to(bias, judged)
     choose_n_coals(data, 1, unit=1.0, bias=bias, fit_width=False, lam=1e-2)
     z, n_neg, n_pos = (each[np.argsort(data.z)] for each in (data.z, data.n_neg, data.n_pos))
     shares = fold_shares(n_neg, 5, 1.0, 0), fold_shares(n_pos, 5, 1.0, 1)
+    assert len(judged[0]) == 5
     for (found,), neg, pos in zip(judged[0], *shares, strict=True):
         weight = n_neg + n_pos - neg - pos
         line = fit_logistic([z], n_pos - pos, weight, intercept=bias)

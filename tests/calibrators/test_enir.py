@@ -123,6 +123,7 @@ def test_scores_equal_likelihood_minus_penalty_for_any_penalty(penalty):
     path = near_isotonic_path(table)
     models = np.arange(1, len(path.lambdas))
     found = model_scores(path, models, path.n_bins[models] * penalty / 2)
+    assert np.isfinite(found).any()
     for index, (_, values) in enumerate(models_of(path)):
         likelihood = np.log(np.where(table.n_pos > 0, values, 1 - values)).sum()
         expected = likelihood - penalty / 2 * path.n_bins[index + 1]

@@ -117,6 +117,7 @@ def test_the_end_of_the_path_is_isotonic_regression(n, levels):
 
 def test_the_path_is_linear_between_breakpoints():
     path = near_isotonic_path(random_table(0, 200))
+    assert len(path.lambdas) > 20
     for low, high in zip(path.lambdas[:-1], path.lambdas[1:], strict=True):
         middle = (path.at(low) + path.at(high)) / 2
         np.testing.assert_allclose(path.at((low + high) / 2), middle, atol=1e-13)
@@ -154,6 +155,7 @@ def test_merges_that_happen_together_are_one_breakpoint():
 def test_the_merge_tree_holds_the_rows_and_sums_of_every_bin():
     table = random_table(8, 400, levels=150)
     path = near_isotonic_path(table)
+    assert len(path.merge_boundary) == len(table) - path.n_bins[-1]
     for boundary, start, stop, n_pos, weight in zip(
         path.merge_boundary,
         path.merge_start,

@@ -20,9 +20,11 @@ def test_every_call_of_ours_runs(pair, tmp_path, monkeypatch):
     "pair", [p for p in PAIRS if p.library == "scikit-learn"], ids=lambda pair: pair.theirs
 )
 def test_scikit_learn_gives_the_same(pair):
-    theirs = run(pair.theirs, pair.library)
-    if theirs is not None:
-        np.testing.assert_allclose(run(pair.ours, "trueodds"), theirs, rtol=0, atol=1e-6)
+    theirs, ours = run(pair.theirs, pair.library), run(pair.ours, "trueodds")
+    if "Display" in pair.theirs:  # a picture has no numbers to compare
+        assert theirs is ours is None
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
 
 
 def test_every_library_has_its_table():

@@ -190,10 +190,12 @@ def test_dask_computes_nothing_until_asked(dask_client):
     import dask.dataframe as dd
 
     def refuse(*args, **kwargs):
-        raise AssertionError
+        raise AssertionError("computed")
 
     with dask.config.set(scheduler=refuse):
-        apply_map(BETA, dd.from_pandas(rows(), npartitions=2), score="score")
+        result = apply_map(BETA, dd.from_pandas(rows(), npartitions=2), score="score")
+        with pytest.raises(AssertionError, match="computed"):
+            result.compute()
 
 
 def test_a_pandas_frame_keeps_its_index_and_is_not_changed():

@@ -42,9 +42,8 @@ def test_every_score_is_counted_once_with_its_class(negatives, positives):
 def test_parts_hold_the_scores_of_their_class(rows):
     score = np.array([s for s, _ in rows])
     positive = np.array([y for _, y in rows], dtype=np.intp)
-    parts = split_by_class(score, positive)
-    for label, part in enumerate(parts):
-        assert sorted(part.tolist()) == sorted(s for s, y in rows if y == label)
+    found = [sorted(part.tolist()) for part in split_by_class(score, positive)]
+    assert found == [sorted(s for s, y in rows if y == label) for label in (0, 1)]
 
 
 def test_neighboring_numbers_stay_apart():

@@ -1,5 +1,6 @@
 """The calibrator that chooses: its choice, its contract, and its place inside a classifier."""
 
+import pickle
 import subprocess
 import sys
 
@@ -201,10 +202,12 @@ def test_a_method_that_fails_is_warned_of(sure, monkeypatch):
     assert list(auto.failures_) == ["histogram"]
 
 
-def test_a_fitted_object_keeps_no_training_data(sure):
-    auto = AutoCalibrator(["temperature"]).fit(*sure)
-    held = [value for value in vars(auto).values() if isinstance(value, np.ndarray)]
-    assert all(len(array) < 10 for array in held)
+@pytest.mark.parametrize("select", [None, "one_se"])
+def test_it_keeps_no_rows_but_those_of_the_calibrator_that_it_chose(select, sure):
+    auto = AutoCalibrator(["temperature", "beta"], select=select).fit(*sure)
+    own = len(pickle.dumps(auto)) - len(pickle.dumps(auto.calibrator_))
+    assert own < sure[0].nbytes / 2
+    assert auto._kept is auto.calibrator_._kept
 
 
 def test_it_learns_from_a_table_of_counts(sure):

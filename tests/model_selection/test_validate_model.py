@@ -86,6 +86,7 @@ def test_rows_of_a_group_are_drawn_together(rows, model):
     marked = np.column_stack([X, np.arange(150)])
     spy = Spy(max_iter=2000)
     validate_model(spy, marked, y, groups=unit, metrics=ONLY, n_resamples=3, random_state=0)
+    assert len(seen) == 1 + 3
     for drawn in seen[1:]:
         groups = {row // 10 for row in drawn}
         assert drawn == {row for row in range(150) if row // 10 in groups}

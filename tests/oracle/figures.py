@@ -103,6 +103,7 @@ class Figures:
             for path, value in wanted.items()
             if path not in seen and not isinstance(value, Maybe)
         ]
+        wrong += [] if wanted else ["nothing was expected"]
         unused = [one for one in patterns if not any(fnmatchcase(path, one) for path in seen)]
         wrong += [f"{one}: listed, but there is no such figure" for one in unused]
         if wrong:

@@ -38,6 +38,7 @@ def test_a_number_without_an_oracle_fails():
         ({"a": 0.2}, {"a": Near(0.1, 0.05)}, {}, "a: found 0.2"),
         ({"a": 0.2}, {"a": Such(lambda v: v > 1, "above 1")}, {}, "above 1"),
         ({}, {"a": 1}, {}, "a: expected, but not there"),
+        ({"a": []}, {"a": []}, {}, "nothing was expected"),
         ({"a": 1}, {"a": 1}, {"b.*": "a reason"}, "no such figure"),
     ):
         with pytest.raises(AssertionError, match=message):

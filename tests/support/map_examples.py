@@ -95,12 +95,13 @@ def small_examples() -> list["Example"]:
     What is searched in arrays, or has parts that occur often, is long where they cannot be named.
     """
     long = {"charcoal_grill", "charcoal_softmax", "one_vs_rest", "structured_softmax"}
-    long |= {"group", "tree"}
+    long |= {"average", "group", "tree"}
     found: dict[tuple[str, int], Example] = {}
     for example in examples():
         drawn = example.map
         if drawn.family not in long and len(json.dumps(drawn.to_dict())) <= 400:
             found.setdefault((drawn.family, example.n_scores), example)
+    assert {family for family, _ in found} == {e.map.family for e in examples()} - long
     return list(found.values())
 
 
