@@ -1,6 +1,6 @@
 """The compiled kernels of the studies, and the version, which is that of the library.
 
-All else about the package stands in ``pyproject.toml``.
+``pyproject.toml`` describes everything else.
 """
 
 import re
@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 PACKAGE = "trueodds_studies.kernels"
 FOLDER = Path("src", *PACKAGE.split("."))
 MSVC = sys.platform == "win32"
-# As those of the library: one build for every later Python, the same results on every processor.
+# As in the library: one build for every later Python, and the same results on every processor.
 STABLE_SINCE = (3, 11)
 MACROS = [("Py_LIMITED_API", f"0x{STABLE_SINCE[0]:02X}{STABLE_SINCE[1]:02X}0000")]
 ARGUMENTS = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]
@@ -27,7 +27,7 @@ DIRECTIVES = {
 
 
 def version() -> str:
-    """The library's; a source distribution has it written down."""
+    """Return the version of the library; a source distribution contains it."""
     library, metadata = Path("../src/trueodds/__init__.py"), Path("PKG-INFO")
     path = metadata if metadata.exists() else library
     pattern = r'^(?:__version__ = "|Version: )([\w.]+)'

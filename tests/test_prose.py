@@ -77,6 +77,11 @@ def test_code_and_lists_of_words_in_python_are_not_prose(tmp_path):
     words = " ".join(["word"] * 40)
     assert findings(tmp_path, f'x = "{words}".split()\n', ".py") == []
     assert findings(tmp_path, f'x = "\\ndef f(): {words}"\n', ".py") == []
+    assert findings(tmp_path, f'x = "{words}"\ny = x.strip().splitlines()\n', ".py") == []
+    for code in ("import json, os\\n", "copy (select ", "() => "):
+        assert findings(tmp_path, f'x = "{code}{words}"\n', ".py") == []
+    assert len(findings(tmp_path, f'x = "{words}"\ny = z.split()\n', ".py")) == 1
+    assert len(findings(tmp_path, f'x = "import {words}"\n', ".py")) == 1
     assert len(findings(tmp_path, f'x = "{words}"\n', ".py")) == 1
 
 

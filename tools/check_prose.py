@@ -30,6 +30,9 @@ SECTION = re.compile(r"^[ \t]*[-=]{3,}[ \t]*$")
 TABLE_RULE = re.compile(r"\s*={3,}(?:\s+={3,})+\s*$")
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+(?=[^\sa-z])")
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|et al|vs|Eq|Fig|Sec|cf|p|pp|no)\.")
+PROGRAM = re.compile(
+    r"\s*(?:(?:SELECT|CASE|WITH|CREATE|INSERT|def|const)\b|copy \(|import \w+[\n,]|\(\) =>)"
+)
 LISTS_OF_NAMES = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises")
 
 
@@ -165,16 +168,15 @@ def indent(line: str) -> int:
 def python_passages(text: str) -> Iterator[Passage]:
     """Docstrings, and every other text of several words: messages, help, templates."""
     lines = text.splitlines()
-    seen: set[int] = set()  # texts that are a docstring or part of an f-string
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    seen = set(split_texts(tree))  # and texts that are a docstring or part of an f-string
+    for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and is_text(node.value):
             seen.add(id(node.value))
             raw = lines[node.lineno - 1 : node.end_lineno]
             raw[0] = re.sub(r"^(\s*)r?\"\"\"", r"\1", raw[0])
             raw[-1] = raw[-1].removesuffix('"""')
             yield from docstring_passages(raw, node.lineno)
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "split":
-            seen.add(id(getattr(node.func, "value", None)))  # a list of words
         elif isinstance(node, ast.JoinedStr):
             seen |= {id(part) for part in ast.walk(node)}
             parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
@@ -183,13 +185,25 @@ def python_passages(text: str) -> Iterator[Passage]:
             yield from message_passages(str(node.value), node.lineno)
 
 
+def split_texts(tree: ast.Module) -> Iterator[int]:
+    """Find texts and constants of the module that are split: lists of words, tables of numbers."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("split", "splitlines"):
+            yield from map(id, ast.walk(node.func))
+            names |= {part.id for part in ast.walk(node.func) if isinstance(part, ast.Name)}
+    for line in tree.body:
+        if isinstance(line, ast.Assign) and names & {getattr(t, "id", "") for t in line.targets}:
+            yield id(line.value)
+
+
 def is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def message_passages(text: str, line: int) -> Iterator[Passage]:
     """A text inside Python code; paragraphs of a longer one are counted from its first line."""
-    if len(text.split()) < 3 or re.match(r"\s*(SELECT|CASE|WITH|CREATE|INSERT|def|const)\b", text):
+    if len(text.split()) < 3 or PROGRAM.match(text):
         return
     below = 0
     for paragraph in re.split(r"(\n\s*\n)", text):

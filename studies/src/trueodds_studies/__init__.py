@@ -6,9 +6,9 @@ Run one with ``trueodds study beta --profile quick`` or::
     report = run_study("beta", profile="standard", folder="study-beta", n_jobs=2)
     report.save("docs/studies")
 
-Interrupt it whenever you like, even by SIGKILL: started again with the same folder it computes only
-what is missing, and its final table is the same bit for bit. Results are Parquet rows in
-``<folder>/results.parquet`` (plus ``parts/`` while it runs); base models' scores are kept in
+A study may be interrupted at any time, even by SIGKILL. Started again with the same folder, it
+computes only what is missing, and the final table is equal bit for bit. Results are Parquet rows in
+``<folder>/results.parquet`` (and in ``parts/`` while it runs). Scores of base models are stored in
 ``<folder>/scratch``, so a method that is added later costs only its own time.
 
 How to write a study
@@ -23,31 +23,35 @@ A study is a folder ``trueodds_studies/papers/<name>`` (hyphens become underscor
        crossed("synthetic", n=[100, 3000], replicate=range(10), method=METHODS)   # no data sets
 
    One task is one method on one data set, model, repeat and fold, so that adding a method adds
-   tasks and changes none. Whatever changes the result must be an option (or raise
-   ``Study.version``). Profiles should share tasks: ``quick`` a subset of ``standard``, and so on.
-2. **Running**: ``run(tasks, scratch)`` gets the tasks without result that agree in the options
-   named by ``Study.together`` (say ``("set", "repeat", "fold")``), and yields ``(task, row)``, the
-   row being ``{"log_loss": 0.41, "brier_score": 0.12}``: numbers or text under names that are not
+   tasks and changes none. Everything that affects the result must be an option; otherwise raise
+   ``Study.version``. Profiles should share tasks: ``quick`` a subset of ``standard``, and so on.
+2. **Running**: ``run(tasks, scratch)`` gets tasks without results that agree in the options named
+   by ``Study.together``, such as ``("set", "repeat", "fold")``. It yields ``(task, row)``. A row,
+   such as ``{"log_loss": 0.41, "brier_score": 0.12}``, has numbers or text under names that are not
    options of the task. Yield a list of rows if a task gives several. Tasks of one unit share a
-   worker, so load the data and compute scores once, before the loop over methods. What raises is
-   reported as missing; the study goes on, and a later run tries again.
-3. **Randomness and scratch**: seeds come from :func:`stable_seed`, fed with all that the
-   randomness belongs to and nothing else (``stable_seed("outer", set, repeat)`` is shared by all
-   models and methods: paired). Scores of base models go through ``scratch.arrays(description,
-   compute)``, or through :func:`inner_scores` for nested cross-validation: it trains a learner on
+   worker, so load the data and compute scores once, before the loop over methods. A task that
+   raises is reported as missing; the study continues, and a later run tries again.
+3. **Randomness and scratch**: seeds come from :func:`stable_seed`. Pass exactly what the random
+   numbers belong to: ``stable_seed("outer", set, repeat)`` is shared by all models and methods, so
+   comparisons are paired. Scores of base models go through ``scratch.arrays(description,
+   compute)``, or through :func:`inner_scores` for nested cross-validation. It trains a learner on
    inner folds and returns out-of-fold scores, test scores of each inner model, and of a refit.
-   Learners are functions ``(X, y, others) → [scores (n, k), …]``; :func:`as_matrix` makes plain
-   matrices of frames, :func:`averaged` calibrates each inner model and averages.
+   Learners are functions ``(X, y, others) → [scores (n, k), …]``. :func:`as_matrix` makes plain
+   matrices of frames; :func:`averaged` calibrates each inner model and averages.
 4. **Report**: ``report(results) → ReportContent``: a summary (sets, repeats, substitutes, what is
    missing and why), :class:`Claim` objects (verdict True, False or None = *not tested*, always
-   with figures), and tables, figures and text in order. ``results.table("log_loss", rows="set",
-   columns="method", part="cv", model="ada-o")`` is a pandas frame of means; :func:`beside` puts
-   the paper's numbers, CSV files in its folder, near ours; :func:`critical_difference_figure` draws
-   Demšar's diagrams of such frames, :func:`significantly_better` asks Nemenyi's test,
-   :mod:`trueodds.stats` has the others; ``Figure.of(name, title, figure)`` takes any matplotlib
-   figure. A claim that the paper's text and its program decide differently goes through
-   ``by_readings``, which keeps both verdicts. Put no timings and no dates into it: the page gets
-   the CPU time and the day from the stored rows.
+   with figures), and tables, figures and text in order.
+
+   - ``results.table("log_loss", rows="set", columns="method", part="cv", model="ada-o")`` is a
+     pandas frame of means.
+   - :func:`beside` puts the paper's numbers, CSV files in its folder, next to ours.
+   - :func:`critical_difference_figure` draws Demšar's diagrams of such frames, and
+     :func:`significantly_better` applies Nemenyi's test; :mod:`trueodds.stats` has the others.
+   - ``Figure.of(name, title, figure)`` takes any matplotlib figure.
+   - ``by_readings`` keeps both verdicts on a claim that the paper's text and its program decide
+     differently.
+
+   Put no timings and no dates into it: the page gets the CPU time and the day from the stored rows.
 
 The smallest study:
 
@@ -74,7 +78,7 @@ Units of work are run by joblib, so its back ends apply: inside ``with
 joblib.parallel_config(backend="dask"):`` (with a ``dask.distributed.Client`` open) or
 ``backend="spark"`` (after ``joblibspark.register_spark()``) the same call runs on a cluster.
 Workers need trueodds-studies, the data (``TRUEODDS_DATA``), and best a shared folder for scratch;
-results come back to the caller, who alone writes them.
+only the caller writes results.
 """
 
 from __future__ import annotations
@@ -166,7 +170,7 @@ def __dir__() -> list[str]:
 
 
 def available() -> list[str]:
-    """Names of the studies.
+    """Return the names of the studies.
 
     Examples
     --------
@@ -180,7 +184,7 @@ def available() -> list[str]:
 
 
 def find_study(name: str) -> Study:
-    """The study of a name.
+    """Return the study with this name.
 
     Examples
     --------
@@ -205,24 +209,24 @@ def run_study(
     progress: bool = True,
     stored_only: bool = False,
 ) -> StudyReport:
-    """Run what is missing of a study, and report on all of it.
+    """Run the missing tasks of a study, and report on all of it.
 
     Parameters
     ----------
     name : str or Study
-        One of :func:`available`, or a study of your own.
+        A name from :func:`available`, or a :class:`Study`.
     profile : {"quick", "standard", "full"}, default="quick"
-        How much of it; ``find_study(name).profiles`` says what each includes.
+        How much is run; ``find_study(name).profiles`` describes each.
     folder : path, default=None
-        Where results are kept and found again; ``study-<name>`` in the current folder if None. All
-        profiles can share it.
+        Folder of results; ``study-<name>`` in the current folder if None. All profiles can share
+        it.
     n_jobs : int, default=None
-        Processes, as joblib takes it (−1: all cores). None is one, or what
-        ``joblib.parallel_config`` says.
+        Number of processes, as in joblib (−1: all cores). None means one, or the setting of
+        ``joblib.parallel_config``.
     progress : bool, default=True
-        Show how far it is if stderr is a terminal.
+        Show progress if stderr is a terminal.
     stored_only : bool, default=False
-        Run nothing: judge the results that the folder has, such as after a change of the rules.
+        Run nothing and judge the stored results, for example after a change of the rules.
 
     Returns
     -------

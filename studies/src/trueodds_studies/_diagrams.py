@@ -25,7 +25,7 @@ def critical_difference_figure(
     greater_is_better: bool = False,
     alpha: float = 0.05,
 ) -> Figure:
-    """Demšar's diagrams under one another, as the papers print them.
+    """Draw Demšar's diagrams, one below the other, as the papers print them.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def significantly_better(
     greater_is_better: bool = False,
     alpha: float = 0.05,
 ) -> tuple[bool, str]:
-    """Whether Nemenyi's test says that one method's average rank is better, and the figures.
+    """Return whether one average rank is better by Nemenyi's test, and the figures.
 
     Parameters
     ----------

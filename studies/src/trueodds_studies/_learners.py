@@ -33,8 +33,8 @@ Learner = Callable[[Floats, npt.NDArray[Any], Sequence[Floats]], list[Floats]]
 def coded_matrix(X: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """A float64 matrix of a pandas frame, NaN where a value is missing; which columns are codes.
 
-    Codes number the categories in their order (sorted, unless the data set says otherwise), which
-    is what the programs of the papers do.
+    Codes number the categories in their order (sorted, unless the data set defines another), as the
+    programs of the papers do.
     """
     nominal = np.array([hasattr(X[name], "cat") for name in X.columns])
     columns = [
@@ -49,12 +49,12 @@ def coded_matrix(X: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
 class BoostedStumps(Estimator):
     """AdaBoost of decision stumps, with the kinds of probability that the beta paper compares.
 
-    ``"original"`` (Ada-O) are those of Friedman, Hastie and Tibshirani (2000): 1/(1 + exp(−2F)),
-    where F is the weighted sum of votes, which with many stumps are pushed to 0 and 1. ``"samme"``
-    are scikit-learn's of the same stumps: F is divided by the sum of the weights, so that they stay
-    between 0.12 and 0.88. ``"samme.r"`` boosts other stumps, which vote ½·ln(w₁/w₀) by the weights
-    of the classes on either side; it was scikit-learn's default until it was removed in version
-    1.6, and F is divided by the number of stumps.
+    ``"original"`` (Ada-O) is 1/(1 + exp(−2F)) of Friedman, Hastie and Tibshirani (2000), where F is
+    the weighted sum of votes. With many stumps these probabilities are close to 0 and 1.
+    ``"samme"`` is scikit-learn's rule for the same stumps: F is divided by the sum of the weights,
+    so probabilities stay between 0.12 and 0.88. ``"samme.r"`` boosts other stumps, which vote
+    0.5·ln(w₁/w₀) by the weights of the classes on either side. F is divided by the number of
+    stumps. It was scikit-learn's default until version 1.6 removed it.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ class BoostedStumps(Estimator):
     Attributes
     ----------
     attribute_, threshold_, left_, right_, alpha_ : ndarray of shape (n_stumps,)
-        Rows whose attribute is at most the threshold are voted ``left_``, others ``right_``.
+        The vote is ``left_`` for rows whose feature is at most the threshold, and ``right_`` for
+        others.
     classes_ : ndarray of shape (2,)
 
     Examples
@@ -159,8 +160,8 @@ def real_boosted_stumps(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]
 def naive_bayes(X: Floats, y: npt.NDArray[Any], others: Sequence[Floats]) -> list[Floats]:
     """Log-odds of scikit-learn's Gaussian naive Bayes, in one column.
 
-    Attributes are standardized by the training rows, so that its smoothing of variances (a share
-    of the greatest) does not depend on their units.
+    Features are standardized by the training rows, because the smoothing of variances (a share of
+    the largest) would depend on their units.
     """
     from sklearn.naive_bayes import GaussianNB
 

@@ -1,4 +1,4 @@
-"""Libraries that are imported when they are first needed, so that a study is found in no time."""
+"""Libraries that are imported when they are first needed, so that listing studies is fast."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["need"]
 
 
 def need(module: str) -> Any:
-    """Import a library, or say how to install it."""
+    """Import a library, or raise an error that shows how to install it."""
     return require(module, "reading data sets and running studies", "trueodds-studies")

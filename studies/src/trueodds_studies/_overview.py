@@ -95,7 +95,7 @@ def _counts(studies: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _by_every_reading(claims: Sequence[Mapping[str, Any]]) -> int | None:
-    """How many claims all readings confirm; None for reports that do not tell."""
+    """Return how many claims all readings confirm; None if a report does not contain it."""
     known = [claim["by_every_reading"] for claim in claims]
     return None if None in known else sum(known)
 

@@ -90,11 +90,11 @@ class InnerScores:
     out_of_fold : ndarray of shape (n_train, k)
         Scores of each training row by the inner model that did not see it.
     inner : ndarray of shape (n_train,)
-        Which inner model that is.
+        Number of that inner model.
     test : ndarray of shape (n_inner, n_test, k)
         Scores of the outer test rows by each inner model.
     refit : ndarray of shape (n_test, k) or None
-        Scores of the test rows by a model of all training rows, if asked for.
+        Scores of the test rows by a model of all training rows, if requested.
     """
 
     out_of_fold: Floats

@@ -1,4 +1,4 @@
-"""The report of a study: our tables beside the paper's, figures, and a verdict on each claim."""
+"""The report of a study: our tables next to the paper's, figures, and a verdict on each claim."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Claim:
     verdict : bool, None or str
         True: confirmed; False: not confirmed; None: not tested; or the words of a ``Verdict``.
     evidence : str
-        The figures that the verdict rests on, or why it was not tested.
+        The figures behind the verdict, or why the claim was not tested.
     reason : str, default=None
         The most likely cause of any verdict but *confirmed*. ``"refuted"`` where the opposite is
         significant here.
@@ -136,7 +136,7 @@ class Table:
     rows : sequence of sequences
         Text, numbers, or None for an empty cell.
     digits : int, default=3
-        Of numbers that are not whole.
+        Number of decimals; integers have none.
     note : str, default=""
         Printed above the table.
     """
@@ -169,7 +169,7 @@ class Figure:
     name : str
         Part of the file's name: lower-case words with hyphens.
     title : str
-        Says what is to be seen; also the alternative text.
+        What the picture shows; also the alternative text.
     png : bytes
     """
 
@@ -179,7 +179,7 @@ class Figure:
 
     @classmethod
     def of(cls, name: str, title: str, figure: Any, *, dpi: int = 100) -> Figure:
-        """From a matplotlib figure, which is closed."""
+        """Create it from a matplotlib figure, which is closed."""
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
         need("matplotlib.pyplot").close(figure)
@@ -231,7 +231,7 @@ class StudyReport:
 
     @property
     def markdown(self) -> str:
-        """The report as Markdown; its pictures are beside it when it is saved."""
+        """Return the report as Markdown; :meth:`save` writes its pictures next to it."""
         lines = [f"# {self.title}", "", self.paper, "", "```", self.command, "```", ""]
         lines += [self._effort, "", self.content.summary, ""]
         lines += self._trouble()
@@ -260,7 +260,7 @@ class StudyReport:
 
     @property
     def _effort(self) -> str:
-        """How much was computed; from the stored rows, so that judging again changes nothing."""
+        """Return the effort from the stored rows, so that judging again changes nothing."""
         minutes = self.results.cpu_seconds / 60
         day = f", the last on {self.results.last_day}" if self.results.last_day else ""
         return (
@@ -334,7 +334,8 @@ def beside(
     title, digits, note
         As in :class:`Table`.
     ours, paper : pandas.DataFrame
-        With the same meaning of rows and columns. What only one of them has leaves empty cells.
+        Frames with the same meaning of rows and columns. Cells that only one of them has are empty
+        in the other.
     rows : str, default="data set"
         The heading of the rows' names.
     mean : bool, default=False

@@ -1,4 +1,4 @@
-"""Running the tasks of a study that have no results yet."""
+"""Run the tasks of a study that have no results yet."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def run_tasks(
     progress: bool = True,
     stored_only: bool = False,
 ) -> Results:
-    """Run what is missing of a profile and return all its rows.
+    """Run the missing tasks of a profile and return all its rows.
 
     Parameters
     ----------
     study : Study
     profile : str
     folder : Path
-        Results and scratch of earlier runs are found in it.
+        Folder with the results and scratch of earlier runs.
     n_jobs : int, default=None
-        As joblib takes it: None is one process, or what ``joblib.parallel_config`` says.
+        As in joblib: None means one process, or the setting of ``joblib.parallel_config``.
     progress : bool, default=True
         Show progress if stderr is a terminal.
     stored_only : bool, default=False
-        Run nothing; return what earlier runs have stored.
+        Run nothing and return the stored rows.
     """
     tasks = study.tasks_of(profile)
     keys = [study.key(task) for task in tasks]
@@ -70,8 +70,8 @@ def _run_pending(
 ) -> list[str]:
     units = _units(study, pending)
     costs = [sum(study.cost(task) for task in unit) for unit in units]
-    # Several workers take the dearest first, so that none starts it when the others are done; one
-    # worker takes the cheapest first, so that most is done wherever it is stopped.
+    # Several workers take the most expensive first, so that none starts it when the others are
+    # done. One worker takes the cheapest first, so that most is done whenever it is stopped.
     way = 1 if n_jobs in (None, 1) else -1
     order = sorted(range(len(units)), key=lambda i: (way * costs[i], i))
     failures: list[str] = []

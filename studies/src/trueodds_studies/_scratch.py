@@ -1,4 +1,4 @@
-"""Arrays that are dear to make, such as a base model's scores, kept on disk between runs."""
+"""Arrays that are expensive to compute, such as scores of base models, stored between runs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Scratch:
     Parameters
     ----------
     folder : path
-        Made when something is first kept. On a cluster it is best shared; without that every
-        machine keeps its own.
+        Created when the first array is stored. On a cluster, share it; otherwise every machine
+        computes its own arrays.
 
     Examples
     --------
@@ -42,13 +42,13 @@ class Scratch:
         self._folder = Path(folder)
 
     def arrays(self, description: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a description: read if they were made before, else computed and kept.
+        """Return the arrays of a description: read if they are stored, else computed and stored.
 
         Parameters
         ----------
         description : mapping of str to plain values
-            All that the arrays depend on: set, model and its options, seed, fold, and a version
-            that is raised when the program that makes them changes.
+            Everything that the arrays depend on: set, model and its options, seed, fold, and a
+            version that is raised when the code that computes them changes.
         compute : callable () → dict of str to ndarray
             No arrays of objects: files are NumPy's ``.npz`` and never pickled.
         """

@@ -30,8 +30,8 @@ class ResultStore:
     Parameters
     ----------
     folder : path
-        ``results.parquet`` and ``parts/`` are kept in it. Any program that reads Parquet can look:
-        ``duckdb -c "select * from 'results.parquet'"``.
+        It contains ``results.parquet`` and ``parts/``. Any program that reads Parquet can open
+        them: ``duckdb -c "select * from 'results.parquet'"``.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -41,7 +41,7 @@ class ResultStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder; the operating system lets go of it when the process ends, however."""
+        """Lock the folder; the operating system releases the lock when the process ends."""
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             import fcntl
@@ -53,12 +53,12 @@ class ResultStore:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise InputError(
-                    f"another run is using {self.folder}; wait for it, or give another folder."
+                    f"another run is using {self.folder}; wait for it, or pass another folder."
                 ) from None
             yield
 
     def add(self, rows: Sequence[Mapping[str, Plain]]) -> None:
-        """Keep the rows of tasks that have ended. Each has its task's key under ``"task"``."""
+        """Store the rows of finished tasks. Each has its task's key under ``"task"``."""
         pa, pq = need("pyarrow"), need("pyarrow.parquet")
         names = list(dict.fromkeys(name for row in rows for name in row))
         table = pa.table({name: _column([row.get(name) for row in rows]) for name in names})
@@ -85,7 +85,7 @@ class ResultStore:
         return table if len(first) == len(table) else table.take(list(first.values()))
 
     def compact(self) -> None:
-        """Gather all parts into ``results.parquet``."""
+        """Merge all parts into ``results.parquet``."""
         pq = need("pyarrow.parquet")
         for left_over in self._parts.glob(".*.tmp"):  # of a run that was killed
             left_over.unlink(missing_ok=True)

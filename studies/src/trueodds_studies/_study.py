@@ -1,4 +1,4 @@
-"""What a study is, and what its report is made from."""
+"""Study and Results: the description of a study, and the rows for its report."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class Study:
     Parameters
     ----------
     name : str
-        As the command line knows it: lower-case words with hyphens.
+        Name on the command line: lower-case words with hyphens.
     title, paper : str
         A heading, and the reference of the paper.
     version : int
-        Raise it whenever the same task would now give other numbers: tasks are hashed with it, so
-        old results are left alone and everything is computed anew.
+        Raise it whenever the same task would give other numbers. Tasks are hashed with it, so old
+        results are not used and everything is computed again.
     profiles : mapping of str to str
         What ``"quick"``, ``"standard"`` and ``"full"`` include, each in one sentence.
     tasks : callable (profile) → iterable of Task
-        The work, in the order in which the results table shall list it. Profiles may share tasks:
-        what one has computed the other finds done.
+        The work, in the order of the results table. Profiles may share tasks and their results.
     run : callable (tasks, scratch) → iterable of (Task, row or list of rows)
         Runs tasks that belong together. A row is a flat mapping of names to numbers or text,
-        without the task's options, which are added. It must depend on the tasks alone: take
-        seeds from :func:`~trueodds_studies.stable_seed`, and keep what is dear in ``scratch``.
+        without the task's options, which are added. It must depend on the tasks alone: take seeds
+        from :func:`~trueodds_studies.stable_seed`, and store expensive arrays in ``scratch``.
     report : callable (results) → ReportContent
-        Tables beside the paper's, figures, and the claims with their verdicts.
+        Returns tables next to the paper's, figures, and the claims with their verdicts.
     together : tuple of str
         Names of options. Tasks that agree in them (and in their part) are one unit of work, run by
         one worker one after another, and saved at once. Choose it so that tasks that share scores
         are together, and a unit takes seconds rather than minutes.
     cost : callable (task) → float
-        Relative; the dearest are run first, so that no worker begins one when the others are done.
+        Relative cost. The most expensive tasks are run first, so that no worker starts one when the
+        others are done.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Study:
     cost: Callable[[Task], float] = field(default=_equal_cost)
 
     def key(self, task: Task) -> str:
-        """What the task's results are stored under."""
+        """Return the key of the task's results."""
         return digest(self.name, self.version, task.part, dict(task.options))[:32]
 
     def tasks_of(self, profile: str) -> list[Task]:
@@ -92,10 +92,10 @@ class Results:
     failures : tuple of str
         Why.
     cpu_seconds : float
-        What all tasks took. It and the day belong on the overview, not into a report, which must
-        be the same on every machine (but for times that a paper makes claims about).
+        CPU time of all tasks. It and the day are for the overview. A report must be the same on
+        every machine, except for times that a paper makes claims about.
     last_day : str or None
-        When the last task was computed, as 2026-11-17; None for results of older versions.
+        Day of the last computed task, as 2026-11-17; None for results of older versions.
     """
 
     frame: Any

@@ -30,7 +30,7 @@ def digest(*parts: Any) -> str:
 def stable_seed(*parts: Any) -> int:
     """A seed below 2³² that depends on the values given and on nothing else.
 
-    Name what the randomness belongs to, and leave out what it must be shared by: a split seeded by
+    Pass what the random numbers belong to, and leave out what must share them: a split seeded by
     set and repeat is the same for every model and method.
 
     Examples
@@ -51,8 +51,8 @@ class Task:
     part : str
         Which experiment of the study, such as ``"table-2"``.
     options : mapping of str to str, int, float, bool or None
-        What tells it from the other tasks of the part: the set, the model, the repeat, the fold,
-        the method, its options, ….
+        What distinguishes it from the other tasks of the part: the set, the model, the repeat, the
+        fold, the method, its options, ….
 
     Examples
     --------

@@ -26,22 +26,24 @@ Name = Annotated[
         "studies are listed.",
     ),
 ]
-Profile = Annotated[str, typer.Option("--profile", help="How much of it: quick, standard or full.")]
+Profile = Annotated[
+    str, typer.Option("--profile", help="How much is run: quick, standard or full.")
+]
 Folder = Annotated[
     str | None,
     typer.Option(
         "--output",
         "-o",
         metavar="FOLDER",
-        help="Where results are kept; an interrupted study goes on from there.",
+        help="Folder of results; an interrupted study continues there.",
         rich_help_panel=RESULT,
     ),
 ]
 Judge = Annotated[
     bool,
-    typer.Option("--judge", help="Run nothing; report on the results that the folder has."),
+    typer.Option("--judge", help="Run nothing; report on the stored results."),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")]
 
 
 def study(
@@ -52,7 +54,7 @@ def study(
     judge: Judge = False,
     as_json: Json = False,
 ) -> None:
-    """Run the experiments of a paper and print its claims beside what was found.
+    """Run the experiments of a paper and print its claims with the verdicts.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def _resumable(folder: str | None) -> Iterator[None]:
 
 
 def _run_all(profile: str, output: str, jobs: int, judge: bool, as_json: bool) -> None:
-    """Every study in a folder of its own, then all reports and the overview beside them."""
+    """Run every study in a separate folder, then write all reports and the overview."""
     from trueodds_studies import available, run_study, save_all
 
     show = sys.stderr.isatty()
@@ -128,7 +130,10 @@ def _run_all(profile: str, output: str, jobs: int, judge: bool, as_json: bool) -
             for name in available()
         ]
     path = save_all(reports, output)
-    note(f"{path}: overview of {len(reports)} studies ({profile}), with their reports beside it.")
+    note(
+        f"{path}: overview of {len(reports)} studies ({profile}); their reports are in the same "
+        "folder."
+    )
     overview = path.read_text(encoding="utf-8")
     if as_json:
         emit_json("studies", {"profile": profile, "markdown": overview})

@@ -49,7 +49,7 @@ def test_a_parquet_file_of_the_folder_keeps_categories_and_missing_values(folder
     assert found.y.tolist() == ["no", "yes", "no"]
     assert "a drawer" in found.provenance
     assert found.notes == "Match with the papers: no: half of it. drop x1"
-    assert repr(found) == "Dataset('mine': 3 rows, 2 attributes, 2 classes)"
+    assert repr(found) == "Dataset('mine': 3 rows, 2 features, 2 classes)"
 
 
 def test_the_folder_comes_before_packages(folder):

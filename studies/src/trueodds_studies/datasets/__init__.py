@@ -47,7 +47,7 @@ __all__ = [
 
 
 def available() -> dict[str, str]:
-    """Names that :func:`load` knows, each with the first place that has it.
+    """Return the names that :func:`load` accepts, each with the first place that has it.
 
     Returns
     -------

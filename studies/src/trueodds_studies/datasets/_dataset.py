@@ -44,7 +44,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         n, d = self.X.shape
-        return f"Dataset({self.name!r}: {n} rows, {d} attributes, {self.y.nunique()} classes)"
+        return f"Dataset({self.name!r}: {n} rows, {d} features, {self.y.nunique()} classes)"
 
 
 def typed(frame: Any) -> Any:

@@ -30,9 +30,9 @@ class _JavaRandom:
 def make_decision_list(n: int = 100, *, random_state: int = 1) -> LabelledRows:
     """Ten fair coins, and a class that a random list of rules gives them: Weka's RDG1.
 
-    A row that no rule knows makes a new rule of one to nine of its own values, for the other class
-    than the rule before. Rows, rules and their order are those of Weka for the same seed, by its
-    documentation; 100 rows and the seed 1 are its defaults.
+    A row that no rule covers adds a rule of one to nine of its values, for the other class than the
+    previous rule. By Weka's documentation, rows, rules and their order are Weka's for the same
+    seed; 100 rows and the seed 1 are its defaults.
 
     Parameters
     ----------

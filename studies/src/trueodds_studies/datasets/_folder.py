@@ -46,7 +46,7 @@ def folder_names() -> dict[str, Path]:
 
 
 def load_from_folder(name: str) -> Dataset:
-    """Read ``<name>.parquet``: the column ``y`` is the label, all others are attributes."""
+    """Read ``<name>.parquet``: the column ``y`` is the label, all others are features."""
     path = folder_names()[name]
     pandas = need("pandas")
     need("pyarrow")

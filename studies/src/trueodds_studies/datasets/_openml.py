@@ -39,7 +39,7 @@ OPENML: dict[str, str] = {
 
 
 def openml_name(name: str) -> str | None:
-    """What OpenML calls a set; anything after ``openml:`` is taken as it is."""
+    """Return OpenML's name of a set; a name after ``openml:`` is used unchanged."""
     if name.startswith(PREFIX):
         return name.removeprefix(PREFIX)
     return OPENML.get(name)

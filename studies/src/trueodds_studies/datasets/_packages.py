@@ -93,7 +93,7 @@ RECIPES: dict[str, Keel | Text | ScikitLearn] = {
     "credit-approval": Keel("crx"),
     "cylinder-bands": Keel("bands", "numeric columns and complete rows only: 365 of 540"),
     "diabetes": Keel("pima"),
-    "german": Keel("german", "nominal attributes kept; the beta paper used a numeric version"),
+    "german": Keel("german", "nominal features kept; the beta paper used a numeric version"),
     "german-credit": Keel("german"),
     "heart-statlog": Keel("heart"),
     "ionosphere": Keel("ionosphere", "the constant second column is left out"),

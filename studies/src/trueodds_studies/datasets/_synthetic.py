@@ -35,7 +35,7 @@ class ScoredLabels(NamedTuple):
     scores : ndarray of shape (n,)
     y : ndarray of int, shape (n,)
     probability : ndarray of shape (n,)
-        Of a positive, given the score: what a perfect calibration map would say.
+        Probability of a positive, given the score: the result of a perfect calibration map.
 
     Examples
     --------
@@ -51,14 +51,14 @@ class ScoredLabels(NamedTuple):
 
 
 class LabelledRows(NamedTuple):
-    """Attributes, labels, and the probability that each label was drawn with.
+    """Features, labels, and the probability that each label was drawn with.
 
     Attributes
     ----------
     X : ndarray of shape (n, d)
     y : ndarray of int, shape (n,)
     probability : ndarray of shape (n,) or (n, n_classes)
-        Given the attributes.
+        Probability of a positive, or of each class, given the features.
 
     Examples
     --------
@@ -164,8 +164,8 @@ def make_beta_mixture(
     ----------
     n : int, default=1000
     balanced : bool, default=True
-        Exactly half of the rows are positive, as the paper is read; False draws every label with
-        probability ½, as intervals assume.
+        Exactly half of the rows are positive, which is our reading of the paper. False draws every
+        label with probability 0.5, as intervals assume.
     random_state : int, sequence of int or numpy Generator, default=0
 
     References
@@ -194,7 +194,7 @@ def make_beta_mixture(
 def make_compressed_scores(
     n: int = 1000, *, temperature: float = 5.0, random_state: Any = 0
 ) -> ScoredLabels:
-    """Uniform scores that are right below ½ and too bold above.
+    """Uniform scores that are calibrated below 0.5 and overconfident above.
 
     With z the log-odds of the score, the true log-odds are z up to 0 and z/T above.
 
@@ -350,7 +350,7 @@ def make_sea(n: int = 20_000, *, noise: float = 0.1, random_state: Any = 0) -> L
 
     Notes
     -----
-    ``probability`` knows which part of the stream a row is from; a model of X does not.
+    ``probability`` depends on the part of the stream that a row is from, which X does not contain.
 
     References
     ----------

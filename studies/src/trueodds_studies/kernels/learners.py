@@ -11,9 +11,9 @@ __all__ = ["GrownTree", "RegressionForest", "boost_stumps", "grow_trees", "stump
 # Stumps ------------------------------------------------------------------------------------------
 # AdaBoost of decision stumps, discrete or real.
 #
-# The attributes are coded once: ``codes[f, i]`` is the rank of row i's value among the distinct
-# values of attribute f. A round is then one pass over the rows and one over the distinct values of
-# each attribute, O(n·d), where growing a tree anew sorts every attribute again.
+# The features are coded once: ``codes[f, i]`` is the rank of row i's value among the distinct
+# values of feature f. A round is then one pass over the rows and one over the distinct values of
+# each feature, O(n·d). Growing a new tree would sort every feature again.
 
 
 def boost_stumps(
@@ -28,8 +28,8 @@ def boost_stumps(
     Returns (attribute, cut, left, right, alpha): the stump of a round votes ``left`` for rows whose
     code is at most ``cut`` and ``right`` for the others, with weight ``alpha``. The split has the
     least weighted Gini impurity, as scikit-learn's trees choose it; the first attribute and the
-    lowest cut win ties. Discrete votes are ±1 with alpha = ½·ln((1 − ε)/ε). Real ones are
-    ½·ln(w₁/w₀) of the weights on that side, each share at least 2.2e-16, with alpha = 1
+    lowest cut win ties. Discrete votes are ±1 with alpha = 0.5·ln((1 − ε)/ε). Real ones are
+    0.5·ln(w₁/w₀) of the weights on that side, each share at least 2.2e-16, with alpha = 1
     (SAMME.R). Boosting ends when a stump makes no error (its alpha is then 1, as in scikit-learn
     and the beta paper's program) or, if votes are discrete, none is better than chance.
     """
@@ -139,7 +139,7 @@ def boost_stumps(
 @cython.nogil
 @cython.exceptval(check=False)
 def _half_log_odds(negative: cython.double, positive: cython.double) -> cython.double:
-    """½·ln of the ratio of two weights, each share of them at least 2.2e-16."""
+    """Half of the log ratio of two weights, each share of them at least 2.2e-16."""
     total: cython.double = negative + positive
     least: cython.double = 2.220446049250313e-16
     return 0.5 * (math.log(max(positive / total, least)) - math.log(max(negative / total, least)))
@@ -388,11 +388,11 @@ def grow_trees(
     max_depth: cython.int,
     stump: cython.bint,
 ):
-    """Fit each of the responses (m, n) with its weights by a tree of at most so many levels.
+    """Fit a tree of at most ``max_depth`` levels to each of the responses (m, n) with its weights.
 
-    Attributes and cuts that come first win ties. A tree's node is a leaf if its variance is below
-    a thousandth of the root's or no split gains; a stump is always split, if that is possible.
-    The roots are split together, because then the codes are read once for all of them.
+    Features and cuts that come first win ties. A tree's node is a leaf if its variance is below a
+    thousandth of the root's or no split gains; a stump is always split, if that is possible. The
+    roots are split together, because then the codes are read once for all of them.
     """
     m: cython.Py_ssize_t = response.shape[0]
     n: cython.Py_ssize_t = response.shape[1]
@@ -592,7 +592,7 @@ class RegressionForest:
     def answer(
         self, row: cython.const[cython.double][::1], node: cython.Py_ssize_t
     ) -> cython.double:
-        """What the tree below a node says."""
+        """Return the value of the tree below a node."""
         f: cython.Py_ssize_t
         child: cython.Py_ssize_t
         branch: cython.Py_ssize_t
