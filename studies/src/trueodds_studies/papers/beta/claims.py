@@ -52,9 +52,9 @@ BY_SOLVER = ("naive Bayes by", "Ada-O by", "Table 2", "The order of the ranks", 
 
 
 def judged(by_text: list[Claim], by_program: list[Claim]) -> list[Claim]:
-    """One verdict on each claim: by the text, or else by the program, with both readings' figures.
+    """Return one verdict on each claim, by the text or else by the program, with both readings.
 
-    Where Ada-S is not concerned the readings differ by the solver alone.
+    Claims that are not about Ada-S differ between the readings by the solver alone.
     """
     found = []
     for text, program in zip(by_text, by_program, strict=True):
@@ -65,7 +65,7 @@ def judged(by_text: list[Claim], by_program: list[Claim]) -> list[Claim]:
 
 
 def rank_claims(tables: Tables) -> list[Claim]:
-    """What the paper says about ranks, in the order of section 4 and the conclusions."""
+    """The paper's claims about ranks, in the order of section 4 and the conclusions."""
     return [
         *(_against_logistic(tables, loss, m) for loss in LOSSES for m in ("naive-bayes", "ada-o")),
         *(_comparable(tables, loss) for loss in LOSSES),
@@ -89,7 +89,7 @@ def _against_logistic(tables: Tables, loss: str, model: str) -> Claim:
 
 
 def _superiority(text: str, where: str, duels: list[Duel], more: str = "") -> Claim:
-    """That the first of each pair is significantly better."""
+    """Judge whether the first of each pair is significantly better."""
     short = [found for found in duels if found.sign <= 0]
     figures = "; ".join([*(found.figures for found in duels), *([more] if more else [])])
     if not short:
@@ -161,7 +161,7 @@ def _on_par(tables: Tables) -> Claim:
 
 
 def _reversed(tables: Tables) -> Claim:
-    """The conclusions say it of the Brier score at large, so one setting decides nothing."""
+    """The conclusions state it for the Brier score in general, so one setting decides nothing."""
     duels = {
         model: duel(tables["brier_score", model][MAIN], "brier_score", "isotonic", "beta")
         for model in MODEL_NAMES
@@ -215,7 +215,7 @@ def _variants(tables: Tables) -> Claim:
 
 
 def _outperforms(tables: Tables, version: str) -> Claim:
-    """Over all six settings together; none of them alone is what the sentence is about."""
+    """Judge all six settings together, because the sentence is about no single one."""
     leads, worse, better_in, listed = [], [], 0, []
     for loss in LOSSES:
         for model in MODEL_NAMES:
@@ -249,7 +249,7 @@ def _outperforms(tables: Tables, version: str) -> Claim:
 
 
 def _especially(tables: Tables) -> Claim:
-    """The lead in rank over logistic against that on Ada-S, set by set (Student's t-test)."""
+    """Compare the lead in rank over logistic with that on Ada-S, set by set (Student's t-test)."""
     ranks = {
         (loss, model): tables[loss, model][MAIN].rank(axis=1)
         for loss in LOSSES
@@ -375,19 +375,19 @@ def _cells(ours: Any, noise: Any) -> Claim:
     )
 
 
-# What else the paper says ------------------------------------------------------------------------
-# Verdicts of the beta study on what is not a rank: base models, maps, small samples, time.
+# Claims about other things than ranks -----------------------------------------------------------
+# Base models, maps, small samples, running time.
 
 SMALL = 1000
-"""Sets of at most so many rows are the smaller ones: about two thirds of the 41."""
+"""Most rows of a smaller set; about two thirds of the 41 sets are smaller."""
 ALMOST = 0.05
-"""How far on average a map may be from the identity to be almost it."""
+"""Mean distance up to which a map is almost the identity."""
 HEAVY = 0.5
-"""Skewness up to which a distribution is called nearly symmetric."""
+"""Skewness up to which a distribution is nearly symmetric."""
 
 
 def more_claims(results: Results, tables: Tables) -> list[Claim]:
-    """All of them, in the order of the paper."""
+    """Return these claims in the order of the paper."""
     return [
         *_base_models(results, tables),
         *_figure_2(results, tables),
@@ -511,7 +511,7 @@ def _inverse_sigmoid(text: str, wide: Any) -> Claim:
 
 
 def _almost_identity(text: str, here: Any) -> Claim:
-    """The figure shows one split; here is each fold's map."""
+    """Judge the map of each fold; the figure shows one split."""
     folds = (
         here.groupby(["repeat", "fold"])
         if "fold" in here and here["fold"].notna().any()
@@ -588,7 +588,7 @@ def _signs(results: Results) -> Claim:
 
 
 def small_sets(table: Any) -> Any:
-    """Those lines of a table whose sets are the smaller ones."""
+    """Return the lines of a table with the smaller sets."""
     return table.loc[[name for name in table.index if SETS[name] <= SMALL]]
 
 
@@ -624,7 +624,7 @@ def _small(results: Results, tables: Tables) -> list[Claim]:
 
 
 def _sets_needed(p: float, median: float, n_sets: int) -> str:
-    """How many such sets would show a difference like this one in 80% of studies."""
+    """Return how many such sets would show this difference in 80% of studies."""
     if p <= 0.05 or median <= 0 or p >= 0.99:
         return ""
     needed = n_sets * ((1.96 + 0.8416) / float(norm.isf(p / 2))) ** 2

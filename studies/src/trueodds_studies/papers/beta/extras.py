@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 FIGURE_2 = ("landsat-satellite", "vowel")
-"""The sets whose maps are in the authors' repository; the text tells which is left."""
+"""The sets whose maps are in the authors' repository, left and right in the figure."""
 MAP_METHODS = ("beta", "isotonic", "logistic")
 N_BINS = 10
 LARGE = 4000
@@ -65,14 +65,14 @@ class FoldScores:
     y_test: npt.NDArray[Any]
 
     def clipped(self, clip: float) -> FoldScores:
-        """With scores kept ``clip`` away from 0 and 1."""
+        """Return them with scores clipped to [``clip``, 1 − ``clip``]."""
         ends = (clip, 1 - clip)
         return replace(
             self, out_of_fold=np.clip(self.out_of_fold, *ends), test=np.clip(self.test, *ends)
         )
 
     def first_rows(self, n_rows: int, rng: np.random.Generator) -> FoldScores:
-        """With about ``n_rows`` to calibrate each inner model on, in the proportion of classes."""
+        """Return about ``n_rows`` rows to calibrate each inner model on, stratified by class."""
         kept = []
         for i in np.unique(self.inner):
             for label in (0, 1):
@@ -160,12 +160,12 @@ def _scores(_task: Task, found: FoldScores, _methods: Factories) -> Row:
 
 def _skewness(scores: Floats) -> float:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # scores that are nearly all alike
+        warnings.simplefilter("ignore", RuntimeWarning)  # nearly all scores are equal
         return float(skew(scores)) if np.ptp(scores) > 0 else 0.0
 
 
 def _size(task: Task, found: FoldScores, methods: Factories) -> Row:
-    """Losses after calibration on few rows, the same for all methods."""
+    """Losses after calibration on few rows; all methods use the same rows."""
     names = ("set", "repeat", "fold", "model", "n")
     rng = np.random.default_rng(stable_seed("size", *task.pick(*names)))
     few = found.first_rows(task["n"], rng)

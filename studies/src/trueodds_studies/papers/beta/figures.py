@@ -1,4 +1,4 @@
-"""Figures 1 to 3 of the beta paper drawn again, and two of our own."""
+"""Figures 1 to 3 of the beta paper drawn again, and two more."""
 
 from __future__ import annotations
 

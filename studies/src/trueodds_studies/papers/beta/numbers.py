@@ -1,4 +1,4 @@
-"""What the beta calibration paper prints, and its authors published.
+"""The numbers that the beta calibration paper prints and its authors published.
 
 ``tables_1_and_2.csv``: our name of a set; the first letters of its name in Table 2; rows in Table
 1; log-loss with Ada-O in Table 2, and its ranks before rounding (the subscripts). Both tables call
@@ -58,7 +58,7 @@ AUTHORS_RANKS: dict[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def sets_at_hand() -> list[str]:
-    """Those of the paper's sets that are in the data folder or in an installed package."""
+    """Return the paper's sets that are in the data folder or in an installed package."""
     return [name for name in SETS if at_hand(name)]
 
 

@@ -1,9 +1,9 @@
-"""What the beta paper's published program does otherwise than its text says, or leaves open.
+"""Where the published program of the beta paper differs from the text or completes it.
 
-Its Ada-S is scikit-learn's default of 2016, SAMME.R (``BoostedStumps(probabilities="samme.r")``),
-where the text speaks of SAMME. Its logistic regressions are liblinear's with C = 99999999999 and a
-tolerance of 1e-4, which may stop far from the maximum of the likelihood, and it checks the signs of
-a and b once.
+Its Ada-S is scikit-learn's default of 2016, SAMME.R (``BoostedStumps(probabilities="samme.r")``);
+the text describes SAMME. Its logistic regressions are liblinear's with C = 99999999999 and a
+tolerance of 1e-4, which may stop far from the maximum of the likelihood. It checks the signs of a
+and b once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LiblinearCalibrator:
     Parameters
     ----------
     features : {"raw", "abm", "am", "ab"}
-        The scores as they are; ln s and −ln(1 − s); the log-odds; ln 2s and −ln 2(1 − s) without a
+        The unchanged scores; ln s and −ln(1 − s); the log-odds; ln 2s and −ln 2(1 − s) without a
         constant.
     """
 
@@ -46,7 +46,7 @@ class LiblinearCalibrator:
         return np.column_stack([np.log(s) + shift, -np.log(1 - s) - shift])
 
     def fit(self, scores: Floats, y: Any) -> LiblinearCalibrator:
-        """Fit; with ``"abm"``, once more without a coefficient that came out negative."""
+        """Fit; with ``"abm"``, fit again without a coefficient that is negative."""
         X = self._matrix(scores)
         self.coef_, self.intercept_ = self._regression(X, y)
         self.eliminated_ = bool(self.features == "abm" and self.coef_.min() < 0)

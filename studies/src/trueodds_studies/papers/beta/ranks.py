@@ -58,7 +58,7 @@ class Duel:
 
     @property
     def power(self) -> str:
-        """What it would take to tell the two apart."""
+        """Return how many sets would distinguish the two."""
         if self.needed is None:
             return f"they tie within the critical difference of {self.critical:.2f}"
         return f"{self.needed:,} such sets would show it in 80% of studies"

@@ -1,4 +1,4 @@
-"""The report of the beta study: tables, diagrams and what the two readings of the paper are."""
+"""The report of the beta study: tables, diagrams, and the two readings of the paper."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SAME = 1e-9
 
 
 def report(results: Results) -> ReportContent:
-    """Judge the paper's claims on whatever sets were at hand."""
+    """Judge the paper's claims on the available sets."""
     text, program = readings(results)
     ada_o = text["log_loss", "ada-o"]
     return ReportContent(
@@ -167,7 +167,7 @@ def _summary(results: Results, table: Any) -> str:
 def _noise_of_splits(results: Results) -> Any:
     """Standard errors of the differences between our cells and the paper's, by random splits alone.
 
-    Ours from the spread of our repeats; the paper's, of ten repeats, from the same spread.
+    Both come from the spread of our repeats; the paper has ten.
     """
     lines = pick_rows(results.frame, part="cv", model="ada-o")
     means = lines.groupby(["set", "method", "repeat"])["log_loss"].mean()
@@ -188,7 +188,7 @@ def _ranks_under_table_2(text: Tables, program: Tables) -> Table:
 
 
 def _separable_folds(results: Results, ours: Any) -> Table:
-    """What the choice made for separable folds does to Table 2."""
+    """Show how Table 2 depends on the treatment of separable folds."""
     platt = results.table("log_loss", rows="set", columns="method", part="separable")
     other = ours[MAIN].assign(beta=platt["beta-platt"], logistic=platt["logistic-platt"])
     paper = table_2()
@@ -227,14 +227,14 @@ def _two_readings(text: Tables, program: Tables) -> str:
         cells = [tables["log_loss", "ada-s"].loc["tic-tac", "beta"] for tables in (program, text)]
         theirs = authors_table("log_loss", "ada-s").loc["tic-tac", "beta"]
         tic_tac = (
-            f" On `tic-tac`, for example, beta ends at a log-loss of {theirs:.2f} in their files, "
-            f"{cells[0]:.2f} with SAMME.R and {cells[1]:.2f} with SAMME."
+            f"On `tic-tac`, for example, beta ends at a log-loss of {theirs:.2f} in their files, "
+            f"{cells[0]:.2f} with SAMME.R and {cells[1]:.2f} with SAMME. "
         )
     return (
         "The learner explains the authors' numbers: SAMME.R instead of SAMME reproduces their "
         "Ada-S. The table counts cells (sets × six methods) within 0.03 of the authors' by "
-        "log-loss, and within 0.01 by Brier score and by accuracy."
-        f"{tic_tac} The solver matters little: it moves the mean log-loss over the sets by at "
+        "log-loss, and within 0.01 by Brier score and by accuracy. "
+        f"{tic_tac}The solver matters little: it moves the mean log-loss over the sets by at "
         f"most {max(means):.4f} and a single cell by up to {moved[largest]:.3f} ({largest}). The "
         "largest changes come from calibration folds that are separable or nearly so."
     )
@@ -376,7 +376,7 @@ def _ranked_with_brier(results: Results) -> tuple[Table, str]:
 
 
 def _future_work(results: Results) -> list[Table | str]:
-    """Beta fitted by the Brier score beside beta fitted by likelihood, on the same folds."""
+    """Compare beta fitted by Brier score and by maximum likelihood, on the same folds."""
     repeats = list(pick_rows(results.frame, part="brier")["repeat"].unique())
     rows: list[list[Any]] = []
     words = []

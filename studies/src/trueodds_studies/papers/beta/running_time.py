@@ -1,9 +1,9 @@
-"""Section 4 of the beta paper on running time: calibration beside learning the classifier.
+"""Section 4 of the beta paper on running time: calibration compared with learning the classifier.
 
-The base learner is the paper's AdaBoost of 200 stumps, here of 20 attributes: as many rows to learn
-from as to calibrate on, scores 2.2e-16 away from 0 and 1 as in the paper. Learning is measured with
-scikit-learn's AdaBoost, whose trees the authors' program grows, on few rows only, and with the
-compiled stumps of the studies.
+The base learner is the paper's AdaBoost of 200 stumps, here of 20 features. It learns from as many
+rows as it is calibrated on, and scores are clipped at 2.2e-16 as in the paper. Learning is measured
+with the compiled stumps of the studies and, on few rows, with scikit-learn's AdaBoost, whose trees
+the authors' program grows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIZES = (100, 1000, 10_000, 100_000)
 QUICK_SIZES = SIZES[:2]
 THEIR_STUMPS, OUR_STUMPS = "stumps by scikit-learn", "compiled stumps"
 FEW_ROWS = 1000
-"""scikit-learn's stumps are timed up to so many rows."""
+"""Most rows with which scikit-learn's stumps are timed."""
 CALIBRATORS: dict[str, Callable[[], Any]] = {
     "logistic": lambda: LogisticCalibrator(axis="raw", label_smoothing=None),
     "am": lambda: BetaCalibrator("am"),
@@ -73,7 +73,7 @@ def _fit(method: str, n: int) -> Callable[[], object]:
 
 @lru_cache(maxsize=1)
 def _sample(n: int) -> tuple[Floats, npt.NDArray[Any], Floats, npt.NDArray[Any]]:
-    """Attributes and labels to learn from; scores and labels of as many other rows."""
+    """Return features and labels to learn from, and scores and labels of as many other rows."""
     rng = np.random.default_rng(stable_seed("time", n))
     X = rng.normal(size=(2 * n, N_ATTRIBUTES))
     logit = X[:, :6].sum(axis=1) + X[:, 6] * X[:, 7]
@@ -89,7 +89,7 @@ def _milliseconds(results: Results) -> Any:
 
 
 def time_table(results: Results) -> Table:
-    """What the claims below are judged by."""
+    """The table that the claims below are judged by."""
     found = _milliseconds(results)
     columns = [THEIR_STUMPS, OUR_STUMPS, *CALIBRATORS]
     rows = [
@@ -104,7 +104,7 @@ def time_table(results: Results) -> Table:
 
 
 def _shown(milliseconds: float) -> str:
-    """Three digits; nothing where it was not measured."""
+    """Return three digits; an empty text if it was not measured."""
     if not milliseconds > 0:
         return ""
     return f"{milliseconds:,.0f}" if milliseconds >= 1000 else f"{milliseconds:.3g}"

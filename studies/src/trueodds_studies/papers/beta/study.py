@@ -1,16 +1,22 @@
 """The experiments of the beta calibration paper: 41 sets, naive Bayes, two AdaBoosts.
 
-Read from the paper (section 4), and where it is silent from the authors' published program:
-classes other than the most frequent are merged; outer folds are stratified by the original classes;
-within each training set three models are trained on two inner folds each and calibrated on the
-third, and their three outputs are averaged, for the uncalibrated too; log-loss keeps probabilities
-1e-16 away from 0 and 1; logistic calibration is maximum likelihood on the raw scores; beta
-calibration gets scores that are 2.2e-16 away from 0 and 1, the others as they are. Where the
-program does otherwise than the text (:mod:`trueodds_studies.papers.beta.program`), both are run.
+The protocol is that of section 4. Where the paper gives no details, it follows the authors'
+published program:
+
+- Classes other than the most frequent are merged; outer folds are stratified by the original
+  classes.
+- In each training set, three models are trained on two inner folds each and calibrated on the
+  third. Their three outputs are averaged, also without calibration.
+- Log-loss clips probabilities at 1e-16.
+- Logistic calibration is maximum likelihood on the raw scores. Beta calibration clips scores at
+  2.2e-16; the other methods use them unchanged.
+
+Where the program differs from the text (:mod:`trueodds_studies.papers.beta.program`), both are
+run.
 
 On separable calibration folds maximum likelihood has no optimum. The program's penalty of 1e-11
-stops the map about 25 nats from ½ there; labels smoothed by 1e-10 reproduce that. Our calibrators
-would by themselves fall back on Platt's targets.
+stops the map at log-odds of about ±25; labels smoothed by 1e-10 reproduce that. Our calibrators use
+Platt's targets by default.
 """
 
 from __future__ import annotations
@@ -53,7 +59,7 @@ REPEATS = {"quick": 1, "standard": 10, "full": 10}
 SMOOTHING, CLIP = 1e-10, float(np.finfo(np.float64).eps)
 LATER = 1e9
 QUICK_SETS = 900
-"""The quick profile takes sets with at most so many rows."""
+"""Most rows of a set in the quick profile."""
 
 LEARNERS: dict[str, Learner] = {
     "naive-bayes": naive_bayes,
@@ -89,16 +95,16 @@ WITH_PLATT: dict[str, Factory] = {
     "beta-platt": BetaCalibrator,
     "logistic-platt": lambda: LogisticCalibrator(axis="raw", label_smoothing=None),
 }
-"""Platt's targets on separable folds, which is what the library does by itself; Ada-O only."""
+"""Platt's targets on separable folds, the library's default; Ada-O only."""
 BY_BRIER: dict[str, Factory] = {
     "beta-brier": lambda: BetaCalibrator(loss="brier", label_smoothing=SMOOTHING)
 }
-"""The paper's future work, beside and not among the paper's methods."""
+"""The paper's future work, shown in addition to the paper's methods."""
 FACTORIES = {"cv": METHODS, "program": BY_PROGRAM, "separable": WITH_PLATT, "brier": BY_BRIER}
 
 
 def tasks(profile: str) -> list[Task]:
-    """Sets × repeats × folds × models × methods, and what claims beside the tables need."""
+    """Sets × repeats × folds × models × methods, and tasks for claims outside the tables."""
     names = sets_at_hand()
     if profile == "quick":
         names = [name for name in names if SETS[name] <= QUICK_SETS]
@@ -178,7 +184,7 @@ def _losses(task: Task, found: extras.FoldScores) -> Row:
 
 
 def cost(task: Task) -> float:
-    """About proportional to the rows, with something for every fit.
+    """Return a cost about proportional to the rows, plus a constant for every fit.
 
     One worker runs the first repeat of every set before the second of any.
     """

@@ -103,5 +103,5 @@ def _inverted() -> float:
 
 
 def _excess(z: float, a: float, c: float, score: float) -> float:
-    """By how much the map exceeds a score at the log-odds z."""
+    """Return by how much the map exceeds a score at the log-odds z."""
     return float(expit(a * z + c) - score)

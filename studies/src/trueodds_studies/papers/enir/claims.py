@@ -1,7 +1,8 @@
-"""Verdicts of the ENIR study: each claim of the paper, and what our results say to it.
+"""Verdicts of the ENIR study: each claim of the paper, judged by our results.
 
-Claims are judged by the measures of the paper's text and by those of the authors' program, each by
-means over folds and by all folds of a run together, and with ENIR as the text describes it.
+Claims are judged by the measures of the paper's text and by those of the authors' program. Both
+are computed as means over folds, and from all folds of a run together. A further reading has ENIR
+as the text describes it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ LIKELY = 2.24 + 0.84
 
 
 def judged(readings: dict[str, list[Claim]]) -> list[Claim]:
-    """One verdict on each claim: by the text's measures, or else the program's; all are kept."""
+    """Return one verdict on each claim: by the text's measures, or else by the program's."""
     return [
         by_readings(dict(zip(readings, claims, strict=True)), program="program")
         for claims in zip(*readings.values(), strict=True)
@@ -63,7 +64,7 @@ def judged(readings: dict[str, list[Claim]]) -> list[Claim]:
 
 
 def real_claims(tables: Tables, gains: Gains) -> list[Claim]:
-    """What the paper says about real data."""
+    """The paper's claims about real data."""
     return [*_gain_claims(gains), *_rank_claims(tables), *_overall_claims(tables)]
 
 
@@ -72,7 +73,7 @@ Runs = dict[tuple[str, str], Any]
 
 
 def simulated_claims(runs: Runs) -> list[Claim]:
-    """What the paper says about simulated data."""
+    """The paper's claims about simulated data."""
     overall, errors = ("AUC", "ACC", "RMSE"), ("ECE", "MCE")
     lift = {m: (runs["linear", "AUC"][m] - runs["linear", "AUC"]["base"]).mean() for m in METHODS}
     behind = [
@@ -125,7 +126,7 @@ def _leads(runs: Runs, kernel: str, measures: tuple[str, ...]) -> str:
 
 
 def _ahead(runs: Runs, measures: tuple[str, ...], text: str) -> Claim:
-    """That ENIR is better than IsoRegC on the linear SVM by each of the measures."""
+    """Judge whether ENIR is better than IsoRegC on the linear SVM by each of the measures."""
     signs = [significant_sign(*_lead(runs["linear", measure], measure)) for measure in measures]
     return by_signs(
         Claim(
@@ -195,7 +196,7 @@ def _gain_claims(gains: Gains) -> list[Claim]:
 
 
 def _improvement(gains: Gains, measure: str, models: tuple[str, ...]) -> Claim:
-    """That ENIR improves a measure of some base classifiers, each by itself."""
+    """Judge whether ENIR improves a measure of each of some base classifiers."""
     sign = 1 if is_greater_better(measure) else -1
     ends = {model: sorted((sign * gains[model, measure].low, sign * gains[model, measure].high))
             for model in models}  # fmt: skip
@@ -353,9 +354,9 @@ def _overall_claims(tables: Tables) -> list[Claim]:
 # Claims outside the tables -----------------------------------------------------------------------
 
 SIMILAR = 0.01
-"""Distances from the true curve that differ by less are quite similar."""
+"""Distances from the true curve are quite similar if they differ by less."""
 LINEARITHMIC = 1.25
-"""The largest exponent of N that still passes for N log N, whose own is 1.08 to 1.10."""
+"""Largest exponent of N that counts as N log N, whose exponent is 1.08 to 1.10."""
 
 
 def other_claims(results: Results) -> list[Claim]:

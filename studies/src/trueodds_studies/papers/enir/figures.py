@@ -1,4 +1,4 @@
-"""Pictures of the ENIR study: relative gains, and what the authors' measure makes of ties."""
+"""Pictures of the ENIR study: relative gains, and ties in the authors' measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The naive Bayes of the ENIR study, for mixed attributes."""
+"""Naive Bayes of the ENIR study, for numeric and nominal features."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Labels = npt.NDArray[Any]
 def counting_naive_bayes(nominal: npt.NDArray[np.bool_], n_classes: int) -> Learner:
     """Weka's naive Bayes with two differences.
 
-    Values that were not seen say nothing, and logarithms are added in place of products, so that no
-    class becomes 0 before its time.
+    Values that did not occur in training are ignored. Logarithms are added instead of multiplying
+    probabilities, so that no class underflows to 0.
     """
 
     def learn(X: Floats, y: Labels, others: Sequence[Floats]) -> list[Floats]:

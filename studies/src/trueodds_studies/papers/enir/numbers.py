@@ -1,9 +1,10 @@
-"""What the ENIR paper prints: its 40 sets, Tables I, II and IV to VI.
+"""The numbers that the ENIR paper prints: its 40 sets, Tables I, II and IV to VI.
 
-``sets.csv``: the paper's name (footnote 7), ours, rows, positive classes. The paper does not say
-how it made two classes of many; the rules are those of the collections that carry sets of these
-names. ``table_1.csv``, ``table_2.csv`` (95% intervals) and ``tables_4_to_6.csv`` (average ranks;
-a star where ENIR is significantly better than the method) are the tables as printed.
+``sets.csv``: the paper's name (footnote 7), ours, rows, positive classes. The paper does not
+describe how it merged several classes into two; the rules are those of the collections that have
+sets with these names. ``table_1.csv``, ``table_2.csv`` (95% intervals) and ``tables_4_to_6.csv``
+(average ranks; a star where ENIR is significantly better than the method) are the tables as
+printed.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ VIEWS = {
     "program": {"AUC": "AUC program", "ECE": "ECE program", "MCE": "MCE program"},
     "shared": {"ECE": "ECE shared", "MCE": "MCE shared"},
 }
-"""Readings of the measures, and under which names results keep those that differ."""
+"""Readings of the measures, and the names in the results of those that differ."""
 ALL_FOLDS = -1
-"""The number of the fold that is all folds of a run together."""
+"""Fold number of all folds of a run together."""
 SINGLE_FOLDS = list(range(10))
 METHODS = ("IsoRegC", "BBQ", "ENIR")
 MODELS = ("LR", "SVM", "NB")
 
 
 class EnirSource(NamedTuple):
-    """Where a set of the paper comes from.
+    """Source of a set of the paper.
 
     Attributes
     ----------
     name : str
-        Of :func:`trueodds_studies.datasets.load`.
+        Name for :func:`trueodds_studies.datasets.load`.
     rows : int
     positive : tuple of str
         Classes that count as positive; empty for the second of two in sorted order.
@@ -115,12 +116,12 @@ SIZES = {
 
 
 def column_of(measure: str, view: str) -> str:
-    """The column of the results that holds a measure as one reads it."""
+    """Return the column of the results with a measure by one reading."""
     return VIEWS[view].get(measure, measure)
 
 
 def sets_at_hand() -> list[str]:
-    """Those of the paper's sets that are in the data folder or in an installed package."""
+    """Return the paper's sets that are in the data folder or in an installed package."""
     return [name for name, source in SETS.items() if at_hand(source.name)]
 
 

@@ -47,7 +47,7 @@ __all__ = ["report"]
 
 
 def report(results: Results) -> ReportContent:
-    """Judge the paper's claims on whatever sets were at hand."""
+    """Judge the paper's claims on the available sets."""
     views = {
         "text": _views(results, "text"),
         "program": _views(results, "program"),
@@ -155,7 +155,7 @@ def _views(results: Results, view: str, *, together: bool = False, enir: str = "
             fold=folds,
         )
         .pipe(lambda table: table.assign(ENIR=table[enir]))
-        .round(10)  # equal but for the order of a sum is equal
+        .round(10)  # equal up to the order of a sum
         for model in MODELS
         for measure in MEASURES
     }  # fmt: skip

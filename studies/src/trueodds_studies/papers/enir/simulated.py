@@ -35,7 +35,7 @@ METHODS: dict[str, Callable[[], Calibrator]] = {
     "ENIR-text": partial(ENIRCalibrator, smoothing=None),
     "Platt": LogisticCalibrator,
 }
-"""The last two are not in the paper's tables: ENIR as the text has it, and Platt's method."""
+"""The last two are not in the paper's tables: ENIR as the text describes it, and Platt's method."""
 KERNELS: dict[str, dict[str, Any]] = {
     "linear": {"kernel": "linear"},
     # Of C = 1, 0.1 and 0.01, the one whose SVM has the RMSE that the paper prints for it.
@@ -44,13 +44,13 @@ KERNELS: dict[str, dict[str, Any]] = {
 
 
 def simulated_sources() -> list[str]:
-    """The authors' own rows if they are at hand, and ours."""
+    """The authors' rows if they are available, and ours."""
     return ["authors", "ours"] if AUTHORS_DATA in available() else ["ours"]
 
 
 @lru_cache(maxsize=2)
 def simulated_scores(source: str, kernel: str, repeat: int) -> Arrays:
-    """Of 1000 rows to train on and 1000 to test on; the authors' 2000 rows are cut at random."""
+    """Scores of 1000 training and 1000 test rows; the authors' 2000 rows are split at random."""
     from sklearn.svm import SVC
 
     rng = np.random.default_rng(stable_seed("simulated", repeat))
@@ -73,7 +73,7 @@ def simulated_scores(source: str, kernel: str, repeat: int) -> Arrays:
 
 
 def calibrated(method: str, scores: Arrays) -> Floats:
-    """Probabilities of the test rows; margins pass through a sigmoid first, as in the paper."""
+    """Return probabilities of the test rows; a sigmoid is applied to decision values first."""
     with quietly():
         calibrator = METHODS[method]().fit(expit(scores["train"]), scores["y"])
         return np.asarray(calibrator.predict_proba(expit(scores["test"]))[:, 1])

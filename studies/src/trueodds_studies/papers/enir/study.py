@@ -1,17 +1,19 @@
 """The experiments of the ENIR paper: simulated data, and 40 sets with three base classifiers.
 
-Read from the paper (section IV): measures are those of the test fold; calibration uses the scores
-of the training rows themselves ("we always used the train data for calibrating"); scores of an SVM
-pass through a sigmoid. What it does not say, and what is taken here: the SVM on real data is
-linear; logistic regression and SVM have scikit-learn's default penalty (C = 1) on standardized
-attributes; nominal attributes are indicators there, and counted in naive Bayes, which follows
-Weka's; measures are averaged over folds.
+The protocol is that of section IV. Measures are computed on the test fold. Calibration uses the
+scores of the training rows themselves ("we always used the train data for calibrating"). Scores of
+an SVM pass through a sigmoid. The paper leaves these details open:
 
-Of ECE, MCE and AUC there are three readings. The paper's text has ten fixed bins of [0, 1]; the
-authors' program sorts the rows by forecast and label and cuts them into ten groups of equal count,
-and takes the greater of AUC and 1 − AUC; between them stand such groups with ties shared out.
-Measures of a fold with few rows are mostly noise, so they are also taken of a run's ten folds
-together, which have the fold −1.
+- The SVM on real data is linear here. Logistic regression and SVM have scikit-learn's default
+  penalty (C = 1), standardized features, and indicators of nominal ones.
+- Naive Bayes counts nominal values, like Weka's.
+- Measures are averaged over folds.
+
+ECE, MCE and AUC have three readings. The paper's text has ten fixed bins of [0, 1]. The authors'
+program sorts the rows by forecast and label and cuts them into ten groups of equal count; it takes
+the greater of AUC and 1 − AUC. The third reading has the same groups with ties shared. Measures of
+a fold with few rows are mostly noise, so they are also computed from all ten folds of a run
+together, which have the fold number −1.
 """
 
 from __future__ import annotations
@@ -57,16 +59,16 @@ Indices = npt.NDArray[np.intp]
 N_FOLDS, N_SIMULATED = 10, 10
 REPEATS = {"quick": 1, "standard": 10, "full": 10}
 QUICK_ROWS = 700
-"""Quick leaves out sets with more rows."""
+"""Most rows of a set in the quick profile."""
 WIDE = ("ad", "colon-cancer", "duke", "leu")
-"""Sets with more than a thousand attributes, which quick leaves out too."""
+"""Sets with more than a thousand features, which the quick profile leaves out too."""
 SLOW = ("ad", "w1a")
 """Sets whose linear SVM takes minutes."""
 FEW_ROWS, LATER = 4000, 1e9
 """One worker runs larger and slow sets last, and the first run of each before the second."""
 
 NOMINAL_CODES = ("mushroom",)
-"""Sets whose nominal attributes are numbers in the file."""
+"""Sets whose nominal features are numbers in the file."""
 
 
 class _Data(NamedTuple):
@@ -89,14 +91,14 @@ def _linear_svm(data: _Data, train: Indices, test: Indices) -> list[Floats]:
 
 
 def _margins(model: Any, data: _Data, train: Indices, test: Indices) -> list[Floats]:
-    """Margins of a linear model of standardized attributes."""
+    """Return decision values of a linear model of standardized features."""
     from sklearn.exceptions import ConvergenceWarning
 
     X = data.indicators
     center, spread = X[train].mean(axis=0), X[train].std(axis=0)
     spread[spread == 0] = 1
     with warnings.catch_warnings():
-        # As near as it got: the study compares what is made of the margins.
+        # Convergence is not needed: the study compares methods on the same decision values.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit((X[train] - center) / spread, data.y[train])
     return [model.decision_function((X[rows] - center) / spread) for rows in (train, test)]
@@ -146,7 +148,7 @@ def _data(name: str, rows: int) -> _Data:
     pandas = need("pandas")
     source = SETS[name]
     dataset = load(source.name)
-    # The multi-label scenes: attributes and labels are in two files of the same rows.
+    # The multi-label scenes: features and labels are in two files of the same rows.
     X = load("scene-classification").X if source.name == "scene-labels" else dataset.X
     if source.name in NOMINAL_CODES:
         X = X.astype("category")
@@ -198,7 +200,7 @@ def run(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Row | li
 
 
 def _real_scores(task: Task, scratch: Scratch) -> list[Arrays]:
-    """Of the training rows and the test rows of every fold."""
+    """Scores of the training rows and the test rows of every fold."""
     name, rows, repeat, model = task.pick("set", "rows", "repeat", "model")
     data = _data(name, rows)
     seed = stable_seed("outer", name, repeat)
@@ -228,7 +230,7 @@ def _real_scores(task: Task, scratch: Scratch) -> list[Arrays]:
 
 
 def _measures(y: npt.NDArray[Any], p: Floats) -> Row:
-    """By each reading of them; what all readings share stands once."""
+    """Return the measures by each reading; values that all readings share occur once."""
     from sklearn.metrics import roc_auc_score
 
     area = float(roc_auc_score(y, p))
@@ -251,7 +253,7 @@ def _measures(y: npt.NDArray[Any], p: Floats) -> Row:
 
 
 def cost(task: Task) -> float:
-    """About proportional to the rows, with something for every fit."""
+    """Return a cost about proportional to the rows, plus a constant for every fit."""
     if task.part != "real":
         return 1000.0
     rows: int = task["rows"]
