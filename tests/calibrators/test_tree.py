@@ -17,6 +17,7 @@ from trueodds import (
     AutoCalibrator,
     BetaCalibrator,
     CalibratedClassifier,
+    DirichletCalibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
     TemperatureCalibrator,
@@ -228,15 +229,38 @@ def test_any_calibrator_can_sit_in_the_leaves():
     )
 
 
-def test_leaves_that_lack_a_class_use_the_calibrator_of_their_parent():
+def test_a_leaf_of_one_class_predicts_its_frequencies_whatever_the_scores_say():
     rng = np.random.default_rng(0)
     x = rng.random((400, 1))
     y = ((x[:, 0] > 0.5) & (rng.random(400) < 0.5)).astype(int)
     scores = rng.random(400)
+    weight = rng.integers(1, 4, 400)
     tree = TreeCalibrator(leaf=IsotonicCalibrator(), pruning=None, max_depth=1)
-    maps = tree.fit(scores, y, features=x).map_.maps
-    assert maps[1] == maps[0]  # the left leaf has no positive
-    assert maps[2] != maps[0]
+    tree.fit(scores, y, weight, features=x)
+    left = x[:, 0] <= tree.map_.cut[0]
+    assert not y[left].any()
+    above = (weight @ y + 1) / (weight.sum() + 2)
+    expected = 2 * above / (weight[left].sum() + 2)
+    np.testing.assert_allclose(tree.predict_proba([0, 0.3, 1], features=[[0]] * 3)[:, 1], expected)
+    assert tree.map_.maps[2] != tree.map_.maps[0]
+
+
+def test_of_three_classes_a_leaf_of_one_is_constant_and_a_leaf_of_two_has_its_parents_map():
+    rng = np.random.default_rng(1)
+    x = rng.choice(["a", "b", "c"], 900)
+    y = np.where(
+        x == "a", 2, np.where(x == "b", rng.integers(2, size=900), rng.integers(3, size=900))
+    )
+    scores = rng.dirichlet([1, 1, 1], 900)
+    tree = TreeCalibrator(leaf=DirichletCalibrator(), pruning=None, max_depth=1)
+    tree.fit(scores, y, features=pd.DataFrame({"x": x}))
+    root, only_two, without_two, whole = tree.map_.maps
+    in_a = x == "a"
+    above = (np.bincount(y) + 1) / (len(y) + 3)
+    expected = (3 * above + [0, 0, in_a.sum()]) / (in_a.sum() + 3)
+    np.testing.assert_allclose(only_two(scores[:5]), [expected] * 5)
+    assert without_two == root
+    assert whole != root
 
 
 def mixed_frame(n, seed):
