@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import log_expit
 
 from trueodds import LogisticCalibrator, RobustLogisticCalibrator
 from trueodds.exceptions import InputError, NonMonotoneWarning, SeparableScoresWarning
@@ -86,3 +88,24 @@ def test_scores_that_say_nothing_get_the_frequency_without_a_warning():
     scores, y = np.tile([0.3, 0.3, 0.6, 0.6], 50), np.tile([0, 1, 0, 1], 50)
     fitted = RobustLogisticCalibrator(label_smoothing=None).fit(scores, y)
     np.testing.assert_allclose(fitted.predict_proba([0.1, 0.9]), 0.5, atol=1e-9)
+
+
+@pytest.mark.parametrize("robustness", [0.2, 0.5, 1.0])
+def test_no_other_line_has_a_lower_score(robustness):
+    """Half of the scores are outliers, but they have little weight; the loss has two minima."""
+    rng = np.random.default_rng(1)
+    z = np.concatenate([rng.normal(0, 1.5, 40), rng.normal(-25, 1, 40)])
+    y = np.append(rng.random(40) < sigmoid(0.9 * z[:40]), np.ones(40, dtype=bool))
+    weight = np.append(rng.integers(25, 50, 40), np.ones(40))
+    fitted = RobustLogisticCalibrator(scale="logit", robustness=robustness, label_smoothing=None)
+    line = fitted.fit(z, y, weight).map_
+
+    def score(theta):
+        logs = log_expit(np.multiply.outer([1, -1], theta[0] * z + theta[1]))
+        expected = np.exp((1 + robustness) * logs).sum(axis=0) / (1 + robustness)
+        own = np.exp(robustness * np.where(y, *logs)) / robustness
+        return np.average(expected - own, weights=weight)
+
+    best = min((minimize(score, [a, 0.0]) for a in (0.0, 0.5, 1.0, 1.5)), key=lambda f: f.fun)
+    assert score([line.a, line.c]) == pytest.approx(best.fun, abs=1e-9)
+    np.testing.assert_allclose([line.a, line.c], best.x, atol=1e-3)

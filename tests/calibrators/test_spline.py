@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import isotonic_regression
 
 from trueodds import LogisticCalibrator, SplineCalibrator
 from trueodds.exceptions import InputError, SeparableScoresWarning
@@ -82,6 +83,19 @@ def test_a_monotone_curve_never_falls_and_is_the_free_one_where_that_rises():
     assert np.diff(held).min() >= 0
     middle = np.abs(grid - 0.5) < 0.02
     np.testing.assert_allclose(held[middle], free[middle], atol=1e-6)
+
+
+def test_a_falling_part_becomes_its_mean_weighted_by_information():
+    scores, y = rows(1500)
+    scores = scores**3  # many scores next to 0, where a label tells little of the log-odds
+    free = SplineCalibrator().fit(scores, y).map_
+    held = SplineCalibrator(monotone=True).fit(scores, y).map_
+    nearest = np.abs(np.subtract.outer(log_odds(scores, "probability"), free.x)).argmin(axis=1)
+    mass = np.bincount(nearest, minlength=len(free.x)) + 1e-3 * len(scores) / len(free.x)
+    p = sigmoid(free.y)
+    expected = isotonic_regression(free.y, weights=mass * p * (1 - p)).x
+    assert np.abs(expected - free.y).max() > 0.05
+    np.testing.assert_allclose(held.y, expected, atol=1e-9)
 
 
 def test_beyond_the_scores_seen_it_is_constant():

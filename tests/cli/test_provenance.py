@@ -267,6 +267,18 @@ def test_diff_says_how_far_two_maps_are_apart_and_where(run, tmp_path):
     assert "second minus first" in result.out
 
 
+def test_diff_tells_true_from_1(run, tmp_path):
+    first, second = (
+        saved(
+            maps.IdentityMap(classes=(kind(0), kind(1))).with_metadata({"notes": {"by": kind(1)}}),
+            tmp_path / f"{kind.__name__}.json",
+        )
+        for kind in (int, bool)
+    )
+    found = run("diff", first, second, "--json").json
+    assert [row["what"] for row in found["differences"]] == ["classes", "metadata.notes.by"]
+
+
 def test_maps_of_probabilities_and_of_log_odds_are_compared_as_probabilities(run, tmp_path):
     first = saved(maps.IdentityMap(), tmp_path / "a.json")
     second = saved(maps.IdentityMap(scale="logit"), tmp_path / "b.json")

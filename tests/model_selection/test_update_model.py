@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
@@ -99,3 +100,28 @@ def test_what_cannot_be_updated_is_refused():
         update_model([0, 0, 0], [0.1, 0.2, 0.3], classes=[0, 1])
     with pytest.raises(InputError, match='method="revision" needs the features X'):
         update_model([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], method="revision")
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("method", ["logistic", "revision"])
+def test_probabilities_of_0_and_1_are_placed_by_maximum_likelihood(method, side):
+    """Scores beyond their place count as they do, so that the order of scores is kept."""
+    y, p = drawn(0.3, 0.8)
+    end = float(side > 0)
+    p[:200], y[:200] = end, np.arange(200) < 200 * abs(end - 0.2)
+    X = np.zeros((len(p), 1))
+    z = side * logit(p)
+
+    def eta(theta, z):
+        return theta[0] + theta[1] * side * np.minimum(z, theta[2])
+
+    best = minimize(
+        lambda theta: np.sum(np.logaddexp(0, eta(theta, z)) - y * eta(theta, z)),
+        [0.4, 0.8, 2.0],
+        method="Nelder-Mead",
+        options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 2000},
+    )
+    update = update_model(y, p, X=X, method=method)
+    expected = expit(eta(best.x, np.inf))
+    assert 0.1 < abs(end - expected) < 0.25
+    assert update.predict_proba([end], X[:1]) == pytest.approx([expected], abs=0.01)

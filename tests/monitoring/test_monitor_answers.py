@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import expit, logit, xlogy
 
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
@@ -64,7 +65,6 @@ def test_a_refit_is_advised_if_the_slope_is_wrong():
 def test_estimates_from_counts_are_those_from_rows():
     p, y = stream(20_000, shift=0.3, slope=0.8)
     monitor = CalibrationMonitor().update(p, y)
-    from scipy.optimize import minimize
 
     z = np.log(p / (1 - p))
 
@@ -88,6 +88,69 @@ def test_intervals_hold_the_truth_and_shrink():
         assert off.slope_low <= 1.0 <= off.slope_high
         widths.append(off.ratio_high - off.ratio_low)
     assert widths[-1] < 0.5 * widths[0]
+
+
+LEVELS = np.array([0.02, 0.15, 0.3, 0.6, 0.85])
+"""One forecast in each of five score ranges, so that counts lose nothing of the rows."""
+
+
+def few_forecasts(truth, n=6000):
+    rng = np.random.default_rng(4)
+    place = rng.integers(0, len(LEVELS), n)
+    return LEVELS[place], (rng.random(n) < np.asarray(truth)[place]).astype(int)
+
+
+def gain_of_line(p, y, size):
+    """Gain in log-likelihood, parameters beyond a slope of 1, and their information."""
+    design = np.stack([np.ones(len(p)), logit(p)], axis=1)[:, :size]
+
+    def likelihood(theta):
+        eta = logit(p) + design @ theta
+        return np.sum(y * eta - np.logaddexp(0, eta))
+
+    found = minimize(lambda theta: 0.005 * theta @ theta - likelihood(theta), np.zeros(size)).x
+    q = expit(logit(p) + design @ found)
+    return likelihood(found) - likelihood(0 * found), found, (design.T * (q * (1 - q))) @ design
+
+
+@pytest.mark.parametrize(("name", "size"), [("intercept", 1), ("slope", 2)])
+def test_the_width_of_an_interval_is_that_of_a_gaussian_mixture(name, size):
+    p, y = few_forecasts(expit(0.2 + 0.9 * logit(LEVELS)))
+    off = CalibrationMonitor(alpha=0.1).update(p, y).miscalibration(1)
+    _, theta, information = gain_of_line(p, y, size)
+    # Half of alpha is for intervals from the first row on, and a third of that for each of three.
+    evidence = -np.log(0.1 / 2 / 3) + theta @ theta / 2
+    evidence += np.linalg.slogdet(np.eye(size) + information)[1] / 2
+    margin = np.sqrt(2 * evidence * np.linalg.inv(information)[-1, -1])
+    middle = theta[-1] + (name == "slope")
+    found = [getattr(off, f"{name}{end}") for end in ("", "_low", "_high")]
+    np.testing.assert_allclose(found, [middle, middle - margin, middle + margin], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("truth", "action", "best"),
+    [
+        (expit(logit(LEVELS) + 0.5), "shift", 0),
+        (expit(0.4 * logit(LEVELS)), "refit", 1),
+        ([0.3, 0.02, 0.6, 0.3, 0.95], "refit", 2),
+    ],
+    ids=["shift", "line", "frequencies"],
+)
+def test_the_gain_of_an_action_is_less_by_one_for_each_parameter(truth, action, best):
+    """Akaike's estimate; a parameter that is fitted to n rows costs 1/(2·n) on each new one."""
+    p, y = few_forecasts(truth)
+    monitor = CalibrationMonitor().update(p, y)
+    first = monitor.change_point.row - 1
+    p, y = p[first:], y[first:]
+    rate = np.array([y[p == level].mean() for level in LEVELS])
+    size = np.array([(p == level).sum() for level in LEVELS])
+    frequencies = size @ (xlogy(rate, rate / LEVELS) + xlogy(1 - rate, (1 - rate) / (1 - LEVELS)))
+    gains = [gain_of_line(p, y, 1)[0] - 1, gain_of_line(p, y, 2)[0] - 2, frequencies - 5]
+    advice = monitor.recommendation()
+    assert (advice.action, advice.rows) == (action, len(p))
+    assert advice.gain == pytest.approx(gains[best] / len(p), rel=1e-4)
+    assert advice.refit_gain == pytest.approx(max(gains[1:]) / len(p), rel=1e-4)
+    assert advice.rows_needed == np.ceil((1, 2, 5)[best] / 2 / (0.1 * advice.gain))
 
 
 def test_shares_of_alpha_of_all_first_rows_sum_to_alpha_at_most():

@@ -1,6 +1,7 @@
 """Groups in ``evaluate``, ``report`` and Python: the exact test, its correction, one answer."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,6 +165,39 @@ def test_python_of_tables(name, figures):
     wanted = expected(name)
     shown = {group["value"]: {key: group[key] for key in wanted[group["value"]]} for group in found}
     figures.compare(f"{SOURCE}: Python", shown, wanted, rel=1e-6)
+
+
+def test_with_importance_weights_a_row_is_one_observation(figures, command, folder):
+    """Rows of weight 0 do not count, and a group that has no others is none."""
+    plain, rng = regions(), np.random.default_rng(23)
+    w = rng.choice([0.0, 0.5, 1.0, 4.0], len(plain.p)) * (plain.group != "r0")
+    one = replace(plain, name="regions-weights", w=w)
+    words = ["evaluate", one.write(folder), *one.options(), "--group", "g"]
+    by_command = {group["value"]: group for group in command(*words)["groups"]["groups"]}
+    in_python = {
+        group.value: group.to_dict()
+        for group in metrics.group_test(one.y, one.p, one.group, sample_weight=w)
+    }
+    wanted = {}
+    for value in (f"r{k}" for k in range(1, 8)):
+        part = (one.group == value) & (w > 0)
+        y, p, own = one.y[part], one.p[part], w[part]
+        low, high = oracles.wilson(y, own * own.sum() / np.sum(own**2), LEVEL)
+        wanted[value] = {
+            "rows": part.sum(),
+            "predicted": oracles.mean(p, own),
+            "observed": oracles.mean(y, own),
+            "observed_low": low,
+            "observed_high": high,
+        }
+    for found in (by_command, in_python):
+        shown = {value: {key: group[key] for key in wanted["r1"]} for value, group in found.items()}
+        figures.compare(f"{SOURCE}: weights", shown, wanted, rel=1e-6)
+    p_values = [
+        {value: [group["p_value"], group["p_adjusted"]] for value, group in found.items()}
+        for found in (by_command, in_python)
+    ]
+    figures.compare(f"{SOURCE}: weights", *p_values, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["groups", "regions"])

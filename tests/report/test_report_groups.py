@@ -65,6 +65,15 @@ def test_rare_values_beyond_a_hundred_are_counted():
     assert (table["tested"], table["too_many_values"]) == (100, 30)
 
 
+def test_values_without_weight_are_no_values():
+    rng = np.random.default_rng(4)
+    p = rng.random(6000)
+    group = rng.integers(0, 130, 6000)
+    weight = np.where(group < 10, 0.0, 1.0)
+    table = table_of(p, rng.random(6000) < p, {"g": group.astype(str)}, weight)
+    assert (table["tested"], table["too_many_values"]) == (100, 20)
+
+
 def test_missing_values_are_a_group_and_numbers_of_many_values_are_bands():
     rng = np.random.default_rng(5)
     age = rng.normal(40, 10, 1000)

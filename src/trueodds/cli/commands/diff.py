@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -110,7 +111,8 @@ def _differences(a: Any, b: Any, place: str) -> list[tuple[str, Any, Any]]:
             for k, (x, y) in enumerate(zip(a, b, strict=True))
             for row in _differences(x, y, f"{place}[{k}]")
         ]
-    return [] if a == b and type(a) is type(b) else [(place, a, b)]
+    # As text: to Python, true is 1, and so is 1.0.
+    return [] if json.dumps(a) == json.dumps(b) else [(place, a, b)]
 
 
 def _why_not(a: Any, b: Any) -> str:
