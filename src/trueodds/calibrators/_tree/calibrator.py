@@ -70,9 +70,9 @@ class TreeCalibrator(FeatureCalibrator):
     Parameters
     ----------
     leaf : "logistic" or Calibrator, default="logistic"
-        Model of the leaves. Any other calibrator replaces the logistic models after pruning: a copy
-        is fitted at every node that has ``min_samples`` of weight and every class; a node of one
-        class predicts class frequencies, shrunk toward its parent's; other nodes use their parent's
+        Model of the leaves. Any other calibrator replaces the logistic models after pruning. A copy
+        is fitted at every node that has ``min_samples`` of weight and every class. A node of one
+        class predicts class frequencies, shrunk toward its parent's. Other nodes use their parent's
         map.
     n_iterations : "auto", "node" or int, default="auto"
         Boosting iterations at each node, on top of the parent's: chosen once by cross-validated
