@@ -77,7 +77,7 @@ def describe(name, y, p):
 
 
 def network():
-    """An over-confident network: DenseNet-BC-100 on the test images of CIFAR-100."""
+    """An overconfident network: DenseNet-BC-100 on the test images of CIFAR-100."""
     frame, y = read("nn-cifar100-densenet-bc100")
     logits = frame.to_numpy(np.float64)
     fit, test = train_test_split(np.arange(len(y)), test_size=0.5, random_state=0, stratify=y)

@@ -1,4 +1,4 @@
-"""Over- and under-confidence at the two ends of the ranking."""
+"""Over- and underconfidence at the two ends of the ranking."""
 
 from __future__ import annotations
 

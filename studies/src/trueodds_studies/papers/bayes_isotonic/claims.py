@@ -40,7 +40,7 @@ __all__ = ["claims", "comparison_claims", "correction_claims"]
 
 
 def claims(found: Findings) -> list[Claim]:
-    """All of them, those on synthetic scores first."""
+    """Return all claims, those on synthetic scores first."""
     judged = synthetic_claims(found)
     if found.real is None:
         return [*judged, *(_untested(key) for key in TEXTS)]
@@ -52,11 +52,11 @@ def _untested(key: str) -> Claim:
 
 
 # Platt's correction ------------------------------------------------------------------------------
-# What the paper says of Platt's correction and of over-confidence (section 3), judged.
+# Claims about Platt's correction and overconfidence (section 3).
 
 OFTEN = 0.25
 ABOUT = 0.1
-"""A share this near to one half is about half."""
+"""Largest distance from 0.5 of a share that is about half."""
 
 
 def correction_claims(found: Findings) -> list[Claim]:
@@ -108,7 +108,7 @@ def _printed(method: str, loss: str) -> str:
 
 
 def _size_of_change(found: Findings, method: str, reading: Reading) -> str:
-    """How large the changes are: where a 0 or 1 was wrong the gain is large, else all is small."""
+    """Return the size of the changes; the gain is large where a 0 or 1 was wrong."""
     names = (method, f"{method}-platt")
     tables = [found.panel("log_loss", n, names, reading=reading) for n in SIZES]
     change = np.concatenate([t[names[1]] - t[names[0]] for t in tables])
@@ -119,7 +119,7 @@ def _size_of_change(found: Findings, method: str, reading: Reading) -> str:
 
 
 def _infinite(found: Findings) -> list[Claim]:
-    """How many fits say that something is impossible which happens in the test rows."""
+    """Judge the share of fits that give a probability of 0 to a label of the test rows."""
 
     def judge(key: str, method: str) -> Claim:
         shares = [(found.folds("impossible", n)[method].dropna() > 0).mean() for n in SIZES]
@@ -137,7 +137,7 @@ def _infinite(found: Findings) -> list[Claim]:
     return [judge("iso", "iso"), by_each(partial(judge, "enir"), variants)]
 
 
-# Section 3: over- and under-confidence.
+# Section 3: over- and underconfidence.
 
 
 def _confidence_claims(found: Findings) -> list[Claim]:
@@ -162,7 +162,7 @@ def _shown(ends: Any, methods: Sequence[str]) -> dict[str, str]:
 
 
 def _moved(found: Findings, ranking: Ranking) -> Claim:
-    """That the balance falls with every method, and neither share moves the other way."""
+    """Judge whether the balance falls with every method, and no share moves the other way."""
     methods = [m for m in NINE if m != "bayes-iso"]
     ends = found.mean_ends(methods, ranking)
     against = [
@@ -188,14 +188,14 @@ def _moved(found: Findings, ranking: Ranking) -> Claim:
 
 
 def _balance_of(found: Findings, method: str, ranking: Ranking) -> Any:
-    """1 where a method is over-confident at both ends, −1 where under-confident at both."""
+    """Return 1 where a method is overconfident at both ends, −1 where underconfident at both."""
     kinds = [found.over(n, (method,), ranking) for n in SIZES]
     ends = [low[method].astype(int) + high[method].astype(int) - 1 for low, high in kinds]
     return need("pandas").concat(ends, keys=SIZES, names=["size"]).reorder_levels([1, 2, 0])
 
 
 def _over_confident(found: Findings, ranking: Ranking, *, method: str) -> Claim:
-    """More pairs over-confident at both ends than under-confident at both, as figure 3 counts."""
+    """Judge whether more pairs are over- than underconfident at both ends, as in figure 3."""
     gap = by_set_of(_balance_of(found, method, ranking))
     both = found.mean_ends((method,), ranking)
     words = (
@@ -220,7 +220,7 @@ def _reduces(found: Findings, ranking: Ranking) -> Claim:
 
 
 def _balance(found: Findings, ranking: Ranking) -> Claim:
-    """Friedman's test on the number of over-confident ends of each pair and size."""
+    """Friedman's test on the number of overconfident ends of each pair and size."""
     tables = []
     for n in SIZES:
         low, high = found.over(n, NINE, ranking)
@@ -231,9 +231,9 @@ def _balance(found: Findings, ranking: Ranking) -> Claim:
     return claim_of(
         "varies",
         good,
-        f"over-confident at both ends, {found.n_folds('bayes-iso')} folds: from "
+        f"overconfident at both ends, {found.n_folds('bayes-iso')} folds: from "
         f"{ends.min():.0%} ({ends.idxmin()}) to "
-        f"{ends.max():.0%} ({ends.idxmax()}); Friedman's test of the number of over-confident "
+        f"{ends.max():.0%} ({ends.idxmax()}); Friedman's test of the number of overconfident "
         f"ends, p = {test.chi_square_p_value:.1g}",
         None if good else "data",
     )
@@ -261,7 +261,7 @@ def _most_equal(found: Findings, ranking: Ranking) -> Claim:
 
 
 def _lead_of(found: Findings, method: str, ranking: Ranking) -> tuple[float, float]:
-    """By how much a method's shares are more equal than those of Bayes-Iso, and its error."""
+    """Return how much more equal a method's shares are than those of Bayes-Iso, and its error."""
     balances = []
     for n in SIZES:
         low, high = found.over(n, (method, "bayes-iso"), ranking)
@@ -278,7 +278,7 @@ def _lead_of(found: Findings, method: str, ranking: Ranking) -> tuple[float, flo
 
 
 # Bayes-Iso against the others --------------------------------------------------------------------
-# What the paper says of Bayes-Iso and other methods on real data (section 5.3), judged.
+# Claims about Bayes-Iso and other methods on real data (section 5.3).
 
 ACCURATE = 0.95
 
@@ -363,7 +363,7 @@ def _unflagged(found: Findings, reading: Reading, *, loss: str) -> Claim:
 
 
 def jackknife(every: Any, some: Any) -> Gap:
-    """How much the mean of some cases exceeds that of all, and its error over sets."""
+    """Return how much the mean of some cases exceeds that of all, and its error over sets."""
     names = list(dict.fromkeys(every.index.get_level_values(0)))
 
     def rise(left_out: str | None) -> float:
@@ -419,9 +419,9 @@ def _free_with_many(found: Findings, reading: Reading) -> Claim:
 
 
 def _accurate_models(found: Findings) -> Claim:
-    """The paper names an example: that there are such cases, and most of them there."""
+    """Judge whether such cases exist and are most frequent there; the paper names an example."""
     accuracy = found.means("accuracy", 100, ["bayes-iso"])["bayes-iso"]
-    sure = found.sureness().reindex(accuracy.index)
+    sure = found.confidence_excess().reindex(accuracy.index)
     timid = (sure["bayes-iso"] < 0) & (sure["bayes-iso"] < sure[list(RIVALS)].min(axis=1))
     cases = timid & ~found.won("log_loss", 100).reindex(accuracy.index).astype(bool)
     sharp = accuracy >= ACCURATE
@@ -433,11 +433,11 @@ def _accurate_models(found: Findings) -> Claim:
     return claim_of(
         "accurate",
         good,
-        "with 100 rows Bayes-Iso has a higher log-loss than one of the two, is underconfident "
-        "(mean of max(p, 1 − p) below its accuracy), and less confident than both, on "
-        f"{int(cases[sharp].sum())} of {int(sharp.sum())} pairs with an accuracy of "
+        "counted with 100 rows: Bayes-Iso has a higher log-loss than one of the two, is "
+        "underconfident (mean of max(p, 1 − p) below its accuracy), and less confident than both. "
+        f"This holds for {int(cases[sharp].sum())} of {int(sharp.sum())} pairs with an accuracy of "
         f"at least {ACCURATE:.0%}"
         + (f" (such as {examples})" if examples else "")
-        + f", and on {int(cases[~sharp].sum())} of {int((~sharp).sum())} others",
+        + f", and for {int(cases[~sharp].sum())} of {int((~sharp).sum())} others",
         None if good else "data",
     )

@@ -1,8 +1,8 @@
 """Claims of the Bayesian isotonic paper outside its tables, and its open question.
 
-Sections 4.2 and 4.3: the prior of sorted uniform numbers, what the bounds do to the posterior mean,
-what happens without them, running time; the abstract: smoothness. Section 6: bins of 1000
-consecutive ranks, each with a map of its own, merged.
+Sections 4.2 and 4.3: the prior of sorted uniform numbers, the posterior mean with and without
+bounds, running time. The abstract: smoothness. Section 6: bins of 1000 consecutive ranks, each with
+a separate map, merged.
 """
 
 from __future__ import annotations

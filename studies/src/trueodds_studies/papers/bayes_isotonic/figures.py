@@ -29,7 +29,7 @@ COLORS = {"over-over": "#c44e52", "over-under": "#cccccc", "under-under": "#4c72
 
 
 def figure_1() -> Figure:
-    """Drawn here and now: the paper does not say which data its examples are of."""
+    """Draw figure 1 with synthetic rows; the paper does not name the data of its examples."""
     pyplot = need("matplotlib.pyplot")
     data = make_beta_mixture(100, random_state=0)
     grid = np.linspace(0, 1, 501)
@@ -87,12 +87,12 @@ def figure_3(found: Findings, ranking: Ranking) -> Figure:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
                   frameon=False)  # fmt: skip
     words = "calibrated probabilities" if ranking else "the model's scores"
-    title = f"Figure 3 again: over- and under-confidence at the two ends of the ranking by {words}"
+    title = f"Figure 3 again: over- and underconfidence at the two ends of the ranking by {words}"
     return Figure.of("figure-3-by-map" if ranking else "figure-3", title, figure)
 
 
 def figure_4() -> Figure:
-    """Drawn here and now: no data but one synthetic sample, for the limits."""
+    """Draw the priors; one synthetic sample gives the limits."""
     from trueodds.kernels.bayesian_isotonic import draw_maps
 
     pyplot = need("matplotlib.pyplot")

@@ -42,7 +42,7 @@ RIVALS = ("iso-platt", "enir-platt")
 NINE = (*PAIRS, *(f"{method}-platt" for method in PAIRS), "bayes-iso")
 """The methods of figure 3."""
 PROGRAM = {name: f"{name}-program" for name in ("enir-platt", "beta", "beta-platt")}
-"""What stands for a method in the authors' program."""
+"""The variant of a method in the authors' program."""
 UNSMOOTHED = {"enir": "enir-text", "enir-platt": "enir-text-platt"}
 """ENIR as its own paper's text describes it, without smoothing."""
 Reading = Literal["text", "program", "ENIR without smoothing"]
@@ -51,10 +51,10 @@ OWN: dict[Reading, dict[str, str]] = {
     "program": PROGRAM,
     "ENIR without smoothing": UNSMOOTHED,
 }
-"""Which run stands for a method in each reading."""
+"""The variant of a method in each reading."""
 KINDS = ("over-over", "over-under", "under-under")
 CHANCE = 1.96
-"""Standard deviations that chance exceeds in 5% of cases."""
+"""Standard errors that chance exceeds in 5% of cases."""
 MANY = 10_000
 Ranking = Literal["", "_by_map"]
 """Ends of the ranking by the model's scores, as in the paper's text, or by the map's."""
@@ -108,7 +108,7 @@ class Share:
 
     @classmethod
     def of(cls, tables: Sequence[Any]) -> Share:
-        """Of all cases in some boolean series whose index begins with the set."""
+        """Return the share of all cases in boolean series whose index begins with the set."""
         cases = need("pandas").concat(list(tables)).astype(float)
         by_set = cases.groupby(level=0).mean()
         n = len(by_set)
@@ -133,7 +133,7 @@ class Share:
 
 
 class Findings:
-    """What was found, averaged over folds as the paper does before anything is compared.
+    """Results, averaged over folds before any comparison, as in the paper.
 
     Attributes
     ----------
@@ -228,24 +228,24 @@ class Findings:
         own = [own_name(name, loss, reading=reading) for name in names]
         return self.means(loss, size, own)[own].set_axis(list(names), axis=1)
 
-    def sureness(self) -> Any:
-        """Pairs × methods: mean sureness max(p, 1 − p) less the share of right forecasts, at 100.
+    def confidence_excess(self) -> Any:
+        """Pairs × methods with 100 rows: mean of max(p, 1 − p) less the accuracy.
 
-        Negative is under-confident.
+        A method is underconfident if it is negative.
         """
         index = ["set", "model", "outer", "inner"]
         folds = self._confidence.pivot(index=index, columns="method", values="sureness").dropna()
         return folds.groupby(level=["set", "model"], sort=False).mean()
 
     def over(self, size: int, methods: Sequence[str], ranking: Ranking) -> tuple[Any, Any]:
-        """Whether methods are over-confident at the low and at the high end, by pair."""
+        """Return whether methods are overconfident at the low and at the high end, by pair."""
         low, high = (
             self.means(f"{end}_excess{ranking}", size, methods) > 0 for end in ("low", "high")
         )
         return low, high
 
     def ends(self, size: int, methods: Sequence[str] = NINE, ranking: Ranking = "") -> Any:
-        """Shares of pairs that are over- or under-confident at the ends, by method."""
+        """Return shares of pairs that are over- or underconfident at the ends, by method."""
         low, high = self.over(size, methods, ranking)
         both = {"over-over": low & high, "over-under": low ^ high, "under-under": ~low & ~high}
         return need("pandas").DataFrame({kind: both[kind].mean() for kind in KINDS})

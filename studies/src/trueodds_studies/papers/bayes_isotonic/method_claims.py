@@ -1,6 +1,6 @@
-"""What the Bayesian isotonic paper says of its method (abstract, section 4), and its open question.
+"""Claims of the paper about its method (abstract, section 4), and its open question.
 
-Judged on synthetic scores; the true map is known there.
+They are judged on synthetic scores, where the true map is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trueodds_studies.papers.bayes_isotonic.verdicts import judged_leads
 __all__ = ["merged_table", "method_claims"]
 
 FLAT = 1e-9
-"""Grid steps that rise by less are on a plateau."""
+"""A grid step that rises by less is on a plateau."""
 
 
 def method_claims(results: Results) -> list[Claim]:
@@ -130,7 +130,7 @@ def _dominated(results: Results) -> Claim:
 
 
 def _good_estimate(maps: Any) -> Claim:
-    """Nearer to the posterior mean without bounds than that is to the true map."""
+    """Judge whether its distance from the unbounded mean is less than the error of that mean."""
     scores, true = true_map()
     grid = np.linspace(0, 1, len(maps.iloc[0]["chains"]))
 

@@ -2,8 +2,8 @@
 
 The paper takes "the default parameters, except for the decision tree". Those of scikit-learn 0.20
 and 0.21, which its authors had, differ from today's: ten trees in a forest, ``gamma="auto"`` of the
-support vector machine, liblinear for logistic regression, and AdaBoost by SAMME.R. Attributes are
-not standardized, there as here.
+support vector machine, liblinear for logistic regression, and AdaBoost by SAMME.R. Features are not
+standardized, there or here.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def held_out_scores(
 ) -> list[Floats]:
     """Scores in [0, 1] of other rows by a model of the rows X.
 
-    Margins of the support vector machine go through the logistic function, as in the authors'
-    program.
+    The logistic function turns decision values of the support vector machine into scores, as in the
+    authors' program.
     """
     if len(np.unique(y)) < 2:
         return [np.full(len(other), float(y[0])) for other in others]

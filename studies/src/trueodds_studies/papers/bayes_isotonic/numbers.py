@@ -1,4 +1,4 @@
-"""What the Bayesian isotonic paper prints: its sets, Tables 1 and 2, and numbers in section 3."""
+"""The numbers that the Bayesian isotonic paper prints: sets, Tables 1 and 2, section 3."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trueodds_studies.datasets import at_hand
 __all__ = ["CORRECTION", "FLAGGED", "SETS", "SIZES", "TABLE_2", "sets_at_hand", "table_1"]
 
 SIZES = (100, 1000, 3000)
-"""Instances to fit the map on."""
+"""Numbers of rows to which a map is fitted."""
 
 SETS: dict[str, str | None] = {
     "SEA(50)": "SEA50-regenerated",

@@ -33,7 +33,7 @@ from trueodds_studies.papers.bayes_isotonic.numbers import FLAGGED, SETS, SIZES,
 __all__ = ["report", "summary"]
 
 BESIDE = ("bayes-iso-text", "chains", "enir-platt-program")
-"""Methods that the paper does not have, shown beside its own."""
+"""Methods that are shown in addition to the paper's."""
 READINGS = ("the program", "the text")
 TEN = 10
 """Samples that the paper averages."""
@@ -41,7 +41,7 @@ SHORT = {"brier_score": "Brier", "log_loss": "log-loss"}
 
 
 def report(results: Results) -> ReportContent:
-    """Judge the paper's claims on whatever sets were at hand."""
+    """Judge the paper's claims on the available sets."""
     found = Findings(results)
     items: list[Table | Figure | str] = [
         "## Figure 1: the methods that the paper begins from",
@@ -266,7 +266,7 @@ def _ranks(found: Findings) -> Table:
 
 
 def _limits(found: Findings) -> Table:
-    """What each kind of limits does, beside what the paper prints, and which explains it."""
+    """Compare each kind of limits with the printed figures, to find which explains them."""
     methods = ("bayes-iso", "bayes-iso-text")
     paper = table_1()
     rows: list[list[Any]] = []

@@ -1,21 +1,25 @@
 """The experiments of the Bayesian isotonic paper: synthetic scores, then sets × nine models.
 
-Real data as in section 5.2: 20,000 rows in random order, cut into 5 × 5 nested folds, models
-trained on 3000 rows of the inner training folds, maps fitted on 100, 1000 or 3000 rows of the inner
-fold and tested on the outer one. What the paper leaves open is done as in its authors' program
-(github.com/mlkruup/bayesiso): folds and samples are not stratified, so that a hundred rows may have
-one class only; margins of the support vector machine become scores by the logistic function;
-log-loss keeps probabilities 1e-15 away from 0 and 1; where all scores are equal nothing is
-calibrated. Bayes-Iso is the authors' sampler with 10,000 draws, within the limits
-of their program and, as ``bayes-iso-text``, within those that the paper describes; the library's
-Markov chains are run beside it.
+Real data follow section 5.2: 20,000 rows in random order are cut into 5 × 5 nested folds. Models
+are trained on 3000 rows of the inner training folds. Maps are fitted to 100, 1000 or 3000 rows of
+the inner fold and tested on the outer one. Details that the paper leaves open follow the authors'
+program (github.com/mlkruup/bayesiso):
 
-ENIR weights its models by their likelihood. The authors hand corrected labels to ENIR's program,
-which takes every label but an exact 0 for a positive, so that the likelihood becomes the product of
-all probabilities. That, like the penalty, prefers the smoothest model, isotonic regression: with it
-alone (and ENIR's smoothing) ``enir-platt-program`` shows what the program makes of ENIR-Platt. Beta
-calibration keeps scores 1e-16 away from 0 and 1 there (``beta-program``, ``beta-platt-program``),
-where the library places such scores by likelihood.
+- Folds and samples are not stratified, so a hundred rows may have one class only.
+- The logistic function turns decision values of the support vector machine into scores.
+- Log-loss clips probabilities at 1e-15.
+- If all scores are equal, nothing is calibrated.
+
+Bayes-Iso is the authors' sampler with 10,000 draws, within the limits of their program and, as
+``bayes-iso-text``, within those that the paper describes. The library's Markov chains are run in
+addition.
+
+ENIR weights its models by their likelihood. The authors pass corrected labels to ENIR's program,
+which counts every label but an exact 0 as a positive, so that the likelihood becomes the product of
+all probabilities. That, like the penalty, prefers the smoothest model, isotonic regression.
+``enir-platt-program`` is this model alone, with ENIR's smoothing. In the program, beta calibration
+clips scores at 1e-16 (``beta-program``, ``beta-platt-program``); the library places such scores by
+maximum likelihood.
 """
 
 from __future__ import annotations
@@ -54,7 +58,7 @@ END = 0.025
 """The share of rows at either end of the ranking that figure 3 looks at."""
 SMOOTHING = 1e-10  # maximum likelihood without optimum on separable data: see the beta study
 CLIP = 1e-16
-"""How far the authors' beta calibration keeps scores from 0 and 1."""
+"""Distance from 0 and 1 at which the authors' beta calibration clips scores."""
 FRAUDS = (492, 284_807)
 """Positives and rows of the whole credit card set."""
 GRID = [round(i / 100, 2) for i in range(101)]
@@ -98,7 +102,7 @@ QUICK = {"set": ["2dplanes", "house_8L"], "model": ["DT", "NB", "LR"]}
 
 
 def tasks(profile: str) -> list[Task]:
-    """Table 1, curves for figures 5 and 6, the real sets at hand, and how sure maps of 100 are."""
+    """Table 1, curves for figures 5 and 6, available real sets, and confidence with 100 rows."""
     synthetic, runs = ["ideal", *METHODS], range(RUNS[profile])
     return [
         *crossed("synthetic", n=SIZES, replicate=range(REPLICATES[profile]), method=synthetic),
@@ -264,7 +268,7 @@ def _end_excess(key: Floats, y: Any, p: Floats) -> float:
 
 
 def _confidence(scores: Floats, y: Any, p: Floats) -> dict[str, float]:
-    """How much nearer to 0 (low end) or 1 (high end) the map is than the labels are.
+    """Return how much nearer to 0 (low end) or 1 (high end) the map is than the labels are.
 
     By the ranking of the paper's text, that of the model's scores, and by that of the authors'
     program, which sorts calibrated probabilities.
@@ -300,7 +304,8 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
             {
                 **_losses(y, p),
                 **_confidence(data["test"], y, p),
-                # Rows that were said to be impossible: an infinite log-loss if not clipped.
+                # Rows whose label had probability 0: their log-loss would be infinite without the
+                # clip.
                 "impossible": float(np.mean(np.where(y == 1, p, 1 - p) <= 0)),
                 "accuracy": correct,
                 "constant": 0.0,
@@ -310,7 +315,7 @@ def _run_real(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[Task, Ro
 
 
 def cost(task: Task) -> float:
-    """The authors' sampler takes time in proportion to the rows; chains hardly.
+    """Return a cost; only that of the authors' sampler is proportional to the rows.
 
     One worker runs the first inner fold of every outer fold before the others.
     """

@@ -1,4 +1,4 @@
-"""What the paper says of its synthetic scores (section 5.1), judged."""
+"""Claims of the paper about synthetic scores (section 5.1), judged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def synthetic_claims(found: Findings) -> list[Claim]:
 
 
 def _ideal(found: Findings) -> Claim:
-    """Within what chance does to the loss of a test set as large as the paper's."""
+    """Judge whether the ideal losses agree up to the noise of a test set of the paper's size."""
     printed = table_1().loc["ideal"]
     losses = {loss: found.sample_losses(loss, 3000, ("ideal",))["ideal"] for loss in LOSSES}
     columns = {"brier_score": "Brier, 3000", "log_loss": "log-loss, 3000"}
@@ -72,7 +72,7 @@ Comparison = tuple[str, int, str, str]
 
 
 def _judged(found: Findings, claim: Claim, comparisons: Iterable[Comparison]) -> Claim:
-    """Confirmed if every difference is as the paper says and more than chance."""
+    """Confirm if every difference has the paper's sign and is significant."""
     gaps = {key: found.gap(*key) for key in comparisons}
     against = {key: gap for key, gap in gaps.items() if gap.sign < 0}
     if against:
@@ -161,7 +161,7 @@ def _dominance(found: Findings) -> Claim:
 
 
 def _same_ranks(found: Findings) -> Claim:
-    """Orders that differ in pairs which chance may have swapped are the same."""
+    """Judge orders as equal if they differ only in pairs that chance may have swapped."""
     swapped = [
         (loss, first, second)
         for loss in LOSSES
@@ -201,7 +201,7 @@ def true_map() -> tuple[Any, Any]:
 
 
 def _learned_maps(found: Findings) -> Claim:
-    """Figure 5 in numbers: how far the mean of the maps is from the truth, by the scores' law."""
+    """Judge figure 5: the distance of the mean map from the true one, averaged over the scores."""
     scores, truth = true_map()
     bias = {}
     for method, lines in found.curves.groupby("method", sort=False):

@@ -1,4 +1,4 @@
-"""How claims on real data are worded and judged: by shares of cases, leads, and readings."""
+"""Wording and verdicts of claims on real data: by shares of cases, leads, and readings."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ TEXTS = {
     "beta-brier_score": ("By Brier score it improves about half of the cases.", _FIGURE_2),
     "infinite-iso": ("Isotonic calibration often has an infinite log-loss.", "section 2"),
     "infinite-enir": ("So does ENIR.", "section 2"),
-    "moved": ("Platt's correction makes over-confidence at both ends rarer and under-confidence at "
+    "moved": ("Platt's correction makes overconfidence at both ends rarer and underconfidence at "
               "both ends more frequent.", "section 3, figure 3"),
-    "over-iso": ("Isotonic calibration tends to be over-confident.", "abstract, figure 3"),
-    "over-enir": ("ENIR tends to be over-confident.", "abstract, figure 3"),
-    "reduces": ("Bayes-Iso reduces over-confidence without label smoothing.", "abstract"),
-    "varies": ("The balance between over- and under-confidence varies significantly across "
+    "over-iso": ("Isotonic calibration tends to be overconfident.", "abstract, figure 3"),
+    "over-enir": ("ENIR tends to be overconfident.", "abstract, figure 3"),
+    "reduces": ("Bayes-Iso reduces overconfidence without label smoothing.", "abstract"),
+    "varies": ("The balance between over- and underconfidence varies significantly across "
                "methods.", "section 3, figure 3"),
-    "equal": ("Bayes-Iso has the most equal shares of over- and under-confidence.",
+    "equal": ("Bayes-Iso has the most equal shares of over- and underconfidence.",
               "section 3, figure 3"),
     "majority": ("Bayes-Iso is the best non-parametric method in the majority of cases at every "
                  "size.", "section 5.3, Table 2"),
@@ -53,7 +53,7 @@ TEXTS = {
     "few-log_loss": ("… by log-loss.", "section 5.3, figure 7"),
     "many": ("Non-parametric methods are better with many rows.", "section 5.3, figure 7"),
     "accurate": ("There are cases with few rows and a very accurate model in which Bayes-Iso "
-                 "is too under-confident compared with ENIR-Platt and Iso-Platt.", "section 5.3"),
+                 "is too underconfident compared with ENIR-Platt and Iso-Platt.", "section 5.3"),
 }  # fmt: skip
 """The claims, and where they are in the paper."""
 
@@ -70,10 +70,10 @@ def by_each(judge: Callable[[Any], Claim], readings: Mapping[str, Any]) -> Claim
 
 
 def above(claim: Claim, shares: Sequence[tuple[Share, float, float | None]]) -> Claim:
-    """Judge that every share is above its limit by more than chance.
+    """Judge whether every share is significantly above its limit.
 
-    Each comes with the limit and the paper's share (None if it prints none), which says how many
-    sets it would take to see it.
+    Each comes with the limit and the paper's share (None if it prints none), from which the needed
+    number of sets follows.
     """
     signs = [share.sign(limit) for share, limit, _ in shares]
     verdict = verdict_of_signs(signs)
@@ -104,7 +104,7 @@ def by_set_of(values: Any) -> Gap:
 
 
 def judged_leads(claim: Claim, leads: Sequence[Gap]) -> Claim:
-    """Confirmed if all leads are significant; refuted if one is significantly negative."""
+    """Confirm if all leads are significant; refute if one is significantly negative."""
     found = by_signs(claim, [gap.sign for gap in leads])
     if found.word != "inconclusive":
         return found

@@ -1,4 +1,4 @@
-"""What the synthetic scores say to the claims of the charcoal grill paper."""
+"""Verdicts of the charcoal grill study, first on synthetic and then on real scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SIMPLE = ["temperature", "platt"]
 MUCH_CORRUPTED = 3.0
 HIGH = 5.0
 SAME = 0.1
-"""ECE in % that are closer than this are the same: the printed pairs are at most 0.05 apart."""
+"""Two ECE in % are equal if they differ by less; printed pairs differ by at most 0.05."""
 SECTION_6 = "section 6.1, Table 1"
 FIGURE_9 = "section 6.1, figure 9"
 
@@ -56,7 +56,7 @@ def synthetic_claims(readings: Readings, starts: Any, population: Any, descent: 
     Parameters
     ----------
     readings : Readings
-        All samples with the one and the other solver.
+        All samples with each of the two solvers.
     starts : DataFrame
         Some of them with the paper's solver and several random starts.
     population : DataFrame
@@ -112,9 +112,9 @@ def _descent(descent: Any, table: Any) -> Claim:
 
 
 def _unstable(table: Any) -> Claim:
-    """Coefficients of variation between samples, method by method."""
+    """Compare coefficients of variation between samples, method by method."""
     if count(table) < 2:
-        words = "one sample says little"
+        words = "one sample is too few to judge"
         return Claim("MCE is much less stable than ECE.", "section 2", None, words, "protocol")
     groups = table.groupby("method")
     spread = {m: groups[m].std() / groups[m].mean() for m in ("weighted", "unweighted", "maximum")}
@@ -174,7 +174,7 @@ def _parameters(rows: Any) -> dict[str, Any]:
 
 
 def _printed_parameters(table: Any, population: Any) -> Claim:
-    """Whether the printed parameters could be of one of our samples, and of which distortion."""
+    """Judge whether the printed parameters agree with our samples, and of which distortion."""
     ours = _parameters(table)
     inside = [
         ours[name].min() <= cell <= ours[name].max() for name, cell in PRINTED_PARAMETERS.items()
@@ -202,7 +202,7 @@ def _printed_parameters(table: Any, population: Any) -> Claim:
 
 
 def _printed(values: Any, cell: float) -> str:
-    """Where a printed number lies among our samples."""
+    """Return the position of a printed number among our samples."""
     below = int((values < cell).sum())
     return f"the printed {cell:g} is above {below} of {len(values)} samples"
 
@@ -370,7 +370,7 @@ def outside_table_1(frame: Any) -> list[str]:
 
 def _cells(frame: Any) -> Finding:
     if count(frame) < 2:
-        return Finding(None, "one sample says little", "protocol")
+        return Finding(None, "one sample is too few to judge", "protocol")
     outside, cells = outside_table_1(frame), 2 * len(paper_table("synthetic", "T = 5"))
     words = f"{cells - len(outside)} of {cells} lie within the range of our samples or two of "
     words += "their standard deviations"
@@ -481,14 +481,14 @@ def _starts(starts: Any) -> Claim:
 
 
 # Real scores -------------------------------------------------------------------------------------
-# What real scores say to the claims of the charcoal grill paper (Tables 2 and 3).
+# Claims on real scores (Tables 2 and 3).
 
 Clips = dict[str, Any]
 """Rows of the fraud data by the level at which probabilities of 0 are clipped."""
 MORE = NO_BIAS[1:] + WITH_BIAS[1:]
 PARAMETRIC = ["temperature", "vector", "matrix"]
 ON_PAR = 0.5
-"""Unweighted ECE in % that are closer than this are on par."""
+"""Two unweighted ECE in % are on par if they differ by less."""
 TABLE_2 = "section 6.2, Table 2"
 TABLE_3 = "section 6.3, Table 3"
 CIFAR = "nn-cifar100-densenet-bc100"
@@ -508,7 +508,7 @@ def _gap(frame: Any, measure: str, first: str, second: str, words: str = "") -> 
 def binary_claims(
     stocks: Readings | None, fraud: Readings | None, clips: Clips, forest: Any
 ) -> list[Claim]:
-    """Stocknet and fraud; ``clips`` are the fraud rows at other levels of the clip.
+    """Judge Stocknet and fraud; ``clips`` are the fraud rows at other clip levels.
 
     ``forest`` has the F1 of the forest that scores frauds.
     """
@@ -573,7 +573,7 @@ def _one_coal(frames: dict[str, Any]) -> Finding:
 
 
 def _no_gain(frames: dict[str, Any]) -> Finding:
-    """That no set and kind of coals is significantly lower with more of them, on average."""
+    """Judge that no set and kind of coals is significantly lower with more of them, on average."""
     found = []
     for name, frame in frames.items():
         table = wide(frame, "unweighted")
@@ -581,7 +581,7 @@ def _no_gain(frames: dict[str, Any]) -> Finding:
             words = f"{name}, {kind}: 2 to 5 coals on average and one"
             found.append(difference(table[names[1:]].mean(axis=1), table[names[0]], words))
     if found[0].n < 2:
-        return Finding(None, "one split says little", "protocol")
+        return Finding(None, "one split is too few to judge", "protocol")
     gains = any(gap.sign < 0 for gap in found)
     words = "unweighted: " + "; ".join(gap.words for gap in found)
     return on_substitutes(Finding(not gains, words, "refuted" if gains else None))
@@ -641,13 +641,12 @@ def _fraud_claims(fraud: Readings | None, clips: Clips) -> list[Claim]:
         ]
         words = (
             f"{rows:.0f} rows score above 0.1, by their weights {share:.2%} of all (printed: 53 of "
-            "28,841, 0.18%); the unweighted ECE of one method varies between splits by "
-            f"{spread.min():.1f} to {spread.max():.1f} (standard deviation), and "
-            f"{sum(map(abs, gaps))} of {len(gaps)} differences between coals and other methods are "
-            "significant"
+            "28,841, 0.18%). The unweighted ECE of one method varies between splits by "
+            f"{spread.min():.1f} to {spread.max():.1f} (standard deviation). Of {len(gaps)} "
+            f"differences between coals and other methods, {sum(map(abs, gaps))} are significant"
         )
         if not spread.notna().any():
-            return Finding(None, "one split says little", "protocol")
+            return Finding(None, "one split is too few to judge", "protocol")
         holds = sum(map(abs, gaps)) < len(gaps) / 2
         return Finding(holds, words, None if holds else "data")
 
@@ -672,7 +671,7 @@ def _fraud_claims(fraud: Readings | None, clips: Clips) -> list[Claim]:
 
 
 def _worsens(fraud: Readings | None, clips: Clips, where: str) -> Claim:
-    """Judged at every level of the clip; placed by likelihood stands beside it."""
+    """Judge every clip level; zeros placed by maximum likelihood are shown in addition."""
     text = "On fraud temperature scaling makes calibration worse."
     if fraud is None:
         return untested(text, where)

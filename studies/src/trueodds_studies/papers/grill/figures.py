@@ -96,7 +96,7 @@ def functions_figure(rows: Any) -> Figure:
 
 
 def samples_figure(table: Readings) -> Figure:
-    """Every sample's ECE beside the printed cell."""
+    """Draw the ECE of every sample and the printed cell."""
     pyplot = need("matplotlib.pyplot")
     printed = paper_table("synthetic", "T = 5")
     names = list(printed.index)
@@ -123,7 +123,7 @@ def samples_figure(table: Readings) -> Figure:
 
 
 def figure_9(synthetic: Readings) -> Figure:
-    """By the paper's solver above, by ours below."""
+    """Draw figure 9 with the paper's solver above and ours below."""
     pyplot = need("matplotlib.pyplot")
     figure, axes = pyplot.subplots(
         2, 2, figsize=(9.5, 7), sharex=True, sharey=True, layout="constrained"
@@ -135,7 +135,7 @@ def figure_9(synthetic: Readings) -> Figure:
             ax.grid(alpha=0.3)
         line[0].set_ylabel(f"mean over samples ({count(frame)})")
     for ax in axes[1]:
-        ax.set_xlabel("temperature that corrupts scores above ½")
+        ax.set_xlabel("temperature that corrupts scores above 0.5")
     axes[0, 0].set_ylim(bottom=0)
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside right center", frameon=False)

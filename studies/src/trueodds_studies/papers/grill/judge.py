@@ -74,12 +74,12 @@ class Difference(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """So many samples would probably show a difference as large as this one."""
+        """Number of samples that would show this difference in 80% of studies."""
         return units_needed(self.mean, self.error, self.n)
 
 
 def difference(first: Any, second: Any, words: str) -> Difference:
-    """Of two series over the same samples."""
+    """Return the paired difference of two series over the same samples."""
     found = _paired(first, second)
     return found._replace(words=f"{words} {first.mean():.3g} and {second.mean():.3g}{found.words}")
 
@@ -117,10 +117,10 @@ def in_words(method: str) -> str:
 
 
 def all_lower(differences: Sequence[Difference]) -> Finding:
-    """Whether every one of them is significantly negative."""
+    """Judge whether every difference is significantly negative."""
     words = "; ".join(found.words for found in differences)
     if any(found.n < 2 for found in differences):
-        return Finding(None, f"{words} (one sample says little)", "protocol")
+        return Finding(None, f"{words} (one sample is too few to judge)", "protocol")
     verdict = verdict_of_signs([-found.sign for found in differences])
     if verdict is not None:
         return Finding(verdict, words, None if verdict else "refuted")
@@ -132,7 +132,7 @@ def all_lower(differences: Sequence[Difference]) -> Finding:
 
 
 def on_substitutes(found: Finding) -> Finding:
-    """A finding on other data than the paper's: the opposite there refutes nothing."""
+    """Return a finding on other data than the paper's, where the opposite refutes nothing."""
     if found.reason != "refuted":
         return found
     return Finding(False, f"{found.words}; the opposite is significant on this substitute", "data")
@@ -154,5 +154,5 @@ def both(
 
 
 def untested(text: str, where: str) -> Claim:
-    """A claim about data that were not at hand."""
+    """Return a claim about data that are not available."""
     return Claim(text, where, None, NO_DATA, "data")

@@ -1,4 +1,4 @@
-"""What the charcoal grill paper prints: Tables 1, 2 and 3. All ECE are in %."""
+"""The numbers that the charcoal grill paper prints: Tables 1, 2 and 3. All ECE are in %."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MEASURES = {"weighted": "weighted ECE, %", "unweighted": "unweighted ECE, %"}
 WITH_BIAS = [f"CGS-{n}-withbias" for n in range(1, 6)]
 NO_BIAS = [f"CGS-{n}-nobias" for n in range(1, 6)]
 PLACED = "placed"
-"""Probabilities of 0 stand where the likelihood is highest."""
+"""Probabilities of 0 are placed by maximum likelihood."""
 CLIPS = ("1e-03", "1e-06", "1e-12")
-"""Or at one of these levels."""
+"""Levels at which probabilities of 0 are clipped."""
 CLIP = CLIPS[1]
 FIGURE_BINS = {"CGS-5-withbias": 20}
 """Bins of the reliability diagrams, where they are not ten: figure 8."""
 LABEL_NOISE = 0.1
-"""Two standard deviations of a held-out ECE, in %, that 10⁶ drawn labels bring."""
+"""Two standard deviations of a held-out ECE, in %, caused by drawing 10⁶ labels."""
 
 _TABLES = {"synthetic": "table_1", "binary": "table_2", "networks": "table_3"}
 
@@ -43,7 +43,7 @@ PAPER_TASKS = {
     "nn-cifar10-vgg16": "SVHN",
     "nn-cifar10-wideresnet16-4": "SVHN",
 }
-"""Our sets, and the columns of Tables 2 and 3 that they stand in for."""
+"""Our sets, and the columns of Tables 2 and 3 that they replace."""
 
 
 def paper_table(part: str, task: str) -> Any:

@@ -40,11 +40,11 @@ SUBSTITUTES = {
 }
 STOCKS, FRAUD = "stocknet-movement", "creditcard-casecontrol"
 SAME_IN_ALL = ["original", "isotonic"]
-"""Methods to which the level of a probability of 0 makes no difference."""
+"""Methods that do not depend on the level of a probability of 0."""
 
 
 class _Rows(NamedTuple):
-    """The results as they are judged."""
+    """The results, grouped as they are judged."""
 
     synthetic: Readings
     table_1: Readings
@@ -64,7 +64,7 @@ def _rows(frame: Any) -> _Rows:
 
 
 def judge(results: Results) -> list[Claim]:
-    """The paper's claims on whatever sets were at hand."""
+    """Judge the paper's claims on the available sets."""
     synthetic, _, real, clips = _rows(results.frame)
     return [
         *synthetic_claims(
@@ -130,7 +130,7 @@ def _clipped(frame: Any, level: str) -> Any:
 
 
 def _speed(frame: Any) -> Claim:
-    """Of every fit of coals with the paper's solver."""
+    """Judge the CPU time of every fit of coals with the paper's solver."""
     rows = pick_rows(frame, solver="paper")
     fits = rows["within_a_minute"].dropna().astype(bool)
     return Claim(
@@ -301,7 +301,7 @@ def _real_table(name: str, readings: Readings) -> Table:
 
 
 def _clip_items(clips: dict[str, Any], fraud: Readings | None) -> list[str | Table]:
-    """How the level of a zero decides what scaling does."""
+    """Show how the level of zeros determines the effect of scaling."""
     if fraud is None:
         return []
     printed = paper_table("binary", "fraud")

@@ -1,4 +1,4 @@
-"""The scores that the charcoal grill study calibrates: drawn, of models of our own, of networks."""
+"""The scores that the charcoal grill study calibrates: synthetic, of our models, of networks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def synthetic_scores(temperature: float, replicate: int) -> Any:
 
 @lru_cache(maxsize=2)
 def held_out(temperature: float) -> HeldOut:
-    """What the paper's 10⁶ labeled points approximate."""
+    """Return the quantities that the paper's 10⁶ labeled points approximate."""
     scores = (np.arange(N_HELD_OUT) + 0.5) / N_HELD_OUT
     z = logit(scores)
     return HeldOut(scores, np.asarray(expit(np.where(z > 0, z / temperature, z))))
@@ -84,7 +84,7 @@ def _stocknet_scores(replicate: int) -> Arrays:
     seed = stable_seed("stocknet", replicate)
     model = MLPClassifier((64,), max_iter=40, tol=0, n_iter_no_change=40, random_state=seed)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Stochastic Optimizer")  # 40 epochs are meant
+        warnings.filterwarnings("ignore", message="Stochastic Optimizer")  # 40 epochs are intended
         model.fit(X[:14_983], y[:14_983])
     rng = np.random.default_rng(seed)
     arrays: Arrays = {}

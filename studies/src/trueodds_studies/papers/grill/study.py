@@ -1,16 +1,16 @@
 """The experiments of the charcoal grill paper: synthetic scores, two binary tasks, four networks.
 
-Synthetic (section 3, equation 5): 1000 uniform scores to fit; held out are 10⁵ evenly spread ones
-with their true probabilities in place of labels, which is what the paper's 10⁶ labeled points
-approximate. Binary tasks: models of our own on substitutes of the paper's data. Networks: rows are
-shuffled and cut in half, as in the paper.
+Synthetic (section 3, equation 5): 1000 uniform scores to fit. Held out are 10⁵ evenly spread scores
+with their true probabilities instead of labels, which the paper's 10⁶ labeled points approximate.
+Binary tasks: our models on substitutes of the paper's data. Networks: rows are shuffled and cut in
+half, as in the paper.
 
 Coals are fitted by the paper's solver, with several classes among the raw logits, and by ours. The
-paper's is also started at random, several times. Two more things have two readings. Most of a
-forest's probabilities are exactly 0, whose log-odds no method can scale: the paper does not say
-what it did, so they are clipped at some level, or placed by likelihood as this library does.
-Isotonic regression of several classes takes each class's logit by itself, as the paper says, or
-the log-odds of that class against all others.
+paper's is also started at random, several times. Two more choices have two readings. Most of a
+forest's probabilities are exactly 0, whose log-odds no method can scale. The paper does not
+describe its treatment, so they are clipped at some level, or placed by maximum likelihood as in
+this library. Isotonic regression of several classes uses each class's logit separately, as in the
+paper, or the log-odds of that class against all others.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ BINARY = ["original", "temperature", "platt", "isotonic"]
 NETWORKS = ["original", "temperature", "vector", "matrix", "isotonic", "isotonic-odds"]
 WITH_BIAS = [name for name in GRILLS if not name.endswith("nobias")]
 SCALED = ["temperature", "platt"]
-"""Methods for which it matters what becomes of a probability of 0."""
+"""Methods that depend on the treatment of probabilities of 0."""
 DRAWN = ["CGS-2-withbias", "CGS-3-withbias", "CGS-5-withbias"]
 N_STARTED = {"quick": 1, "standard": 4, "full": 20}
 """Synthetic samples that are fitted from several random starts."""
@@ -93,7 +93,7 @@ SEVERAL = [name for name in GRILLS if not name.startswith("CGS-1-")]
 
 
 def tasks(profile: str) -> list[Task]:
-    """Synthetic data at six temperatures, then the real data that are at hand."""
+    """Synthetic data at six temperatures, then the available real data."""
     n_synthetic, n_real = REPLICATES[profile]
     found = []
     for temperature in QUICK_TEMPERATURES if profile == "quick" else TEMPERATURES:
@@ -165,7 +165,7 @@ def _judge_real(task: Task, data: Arrays) -> Row:
     """Measures of one method on a network's logits or a model's probabilities."""
     scale, fit, test = "probability", data["fit"], data["test"]
     if task.part == "networks":
-        # Margins are taken class by class as they are, logits as log-odds against the rest.
+        # Raw decision values are used class by class, logits as log-odds against the rest.
         scale = "raw" if task["method"] == "isotonic" else "logit"
     elif task["zeros"] != PLACED:
         level = float(task["zeros"])
@@ -193,7 +193,7 @@ def _judge_real(task: Task, data: Arrays) -> Row:
 def _fitted(
     task: Task, scores: Floats, y: Any, weight: Any = None, scale: str = "probability"
 ) -> tuple[Any, dict[str, bool]]:
-    """The calibrator, and of coals whether the fit ended by itself and within a minute of CPU."""
+    """Return the calibrator; for coals also whether it converged, and within a CPU minute."""
     options = {} if task["solver"] == "none" else {"solver": task["solver"]}
     if task.part == "starts":
         options["random_state"] = task["start"]
@@ -223,7 +223,7 @@ def _errors(y: Any, p: Floats, weight: Any = None) -> dict[str, float]:
 
 
 def _maximum(y: Any, p: Floats, weight: Any) -> float:
-    """MCE (equation 4), of several classes that of all their probabilities together."""
+    """MCE (equation 4); with several classes, of all their probabilities together."""
     if p.ndim == 2:
         y = (np.asarray(y)[:, None] == np.arange(p.shape[1])).astype(np.int64).ravel()
         weight = None if weight is None else np.repeat(weight, p.shape[1])
