@@ -136,13 +136,14 @@ def test_separable_cells_end_at_finite_coefficients():
 
 
 @pytest.mark.parametrize("n", [100, 1000])
-def test_unchanged_scores_have_more_prior_mass_with_few_rows(n):
+def test_unchanged_scores_have_more_prior_mass_with_few_rows_or_few_errors(n):
     z, n_neg, n_pos = sample(lambda z: z, n)
     cells = LogOddsCells(z, n_neg, n_pos)
     simplest = {kind: _Simplest(Curve(cells), kind) for kind in ("unchanged", "temperature")}
     likelihood = n_pos @ log_expit(z) + n_neg @ log_expit(-z)
     assert simplest["unchanged"].log_evidence == pytest.approx(likelihood)
-    assert simplest["unchanged"].counts_as == pytest.approx(8 * (1 + 300 / n))
+    errors = (n_neg + n_pos) @ expit(-np.abs(z))
+    assert simplest["unchanged"].counts_as == pytest.approx(8 * (1 + 300 / n + 3 / errors))
     slope = simplest["temperature"].members(z, np.ones(1))[0].mean[0] / z[0]
     likelihood = n_pos @ log_expit(slope * z) + n_neg @ log_expit(-slope * z)
     cost = np.log(n) / 2 - 1  # a parameter was fitted
