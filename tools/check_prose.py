@@ -18,7 +18,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STYLE = tomllib.loads((ROOT / "tools" / "prose.toml").read_text("utf-8"))
-NOT_YET = ROOT / "tools" / "prose_not_yet.txt"  # files and folders that are still to be rewritten
 
 FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,}|\$\$)[^\n]*\n.*?^\1\2[ \t]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
@@ -274,11 +273,7 @@ def checked_files() -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     paths = [Path(argument).resolve() for argument in arguments]
-    pending = tuple(NOT_YET.read_text("utf-8").split()) if NOT_YET.exists() else ()
-    if paths:
-        files = [file for path in paths for file in files_under(path)]
-    else:
-        files = [file for file in checked_files() if not shown(file).startswith(pending)]
+    files = [file for path in paths for file in files_under(path)] if paths else checked_files()
     found = [finding for file in files for finding in findings_of(file)]
     for finding in found:
         print(finding)  # noqa: T201

@@ -1,4 +1,4 @@
-"""Section 4.3 of the calibration trees paper: a classifier that always says the class frequency."""
+"""Section 4.3 of the calibration trees paper: a classifier that predicts class frequencies."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _decision_tree(train: LabelledRows, X: Floats) -> Floats:
 
 
 def run_surface(todo: Sequence[Task]) -> Iterator[tuple[Task, list[Row]]]:
-    """What PCT says on a grid of the square."""
+    """Return the predictions of PCT on a grid of the square."""
     side = (np.arange(N_GRID) + 0.5) / N_GRID
     across, up = (axis.ravel() for axis in np.meshgrid(side, side))
     grid = np.column_stack([across, up])

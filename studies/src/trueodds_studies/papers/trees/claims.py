@@ -1,4 +1,4 @@
-"""Verdicts of the calibration trees study: Tables 2 to 6, and what the text says of them."""
+"""Verdicts of the calibration trees study: Tables 2 to 6, and the text about them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from trueodds_studies.papers.trees.svm_example import example_claim
 __all__ = ["figure_claims", "table_claims", "variant_claims"]
 
 ENOUGH = 0.8
-"""Share of a table's cells that must be close."""
+"""Smallest share of a table's cells that must be close."""
 IDENTICAL = 0.005
-"""RMSE that differ by less are "almost identical"."""
+"""Two RMSE are "almost identical" if they differ by less."""
 PAPER_FOLDS, ENOUGH_FOLDS = 100, 10
 
 
 def table_claims(found: dict[str, Compared]) -> list[Claim]:
-    """What the paper says of its tables, Table 6 first."""
+    """The paper's claims about its tables, Table 6 first."""
     claims = [_sign_claim(found.get(model), model, rival) for rival in RIVALS for model in MODELS]
     claims += [_never_worse(found.get(model), model) for model in MODELS]
     if "naive-bayes" in found:
@@ -127,7 +127,7 @@ def _never_worse(one: Compared | None, model: str) -> Claim:
 
 
 def _reason_of_losses(one: Compared, lost: list[tuple[str, str]]) -> Reason:
-    """Refuted only where the other method is the paper's, on the paper's data."""
+    """Refute only with the paper's variant of the other method, on the paper's data."""
     same = [(rival, name) for rival, name in lost if name not in SUBSTITUTES]
     if not same:
         return "data"
@@ -137,7 +137,7 @@ def _reason_of_losses(one: Compared, lost: list[tuple[str, str]]) -> Reason:
 
 
 def _superior(one: Compared) -> Claim:
-    """Three sets on which isotonic regression is better than PCT."""
+    """Judge three sets on which isotonic regression is better than PCT."""
     named = list(one.paper_marks.index[one.paper_marks["IR"] < 0])
     lower = [name for name in named if one.rmse.loc[name, "IR"] < one.rmse.loc[name, "PCT"]]
     here = [name for _, name in _lost(one, ("IR",))]
@@ -178,7 +178,7 @@ def _cells(one: Compared) -> Claim:
 
 
 def _same_signs(one: Compared) -> str:
-    """How many of the paper's circles are found again."""
+    """Return how many of the paper's circles are found again."""
     same = again = total = 0
     for rival in RIVALS:
         for name, sign in one.paper_marks[rival].items():
@@ -281,7 +281,7 @@ def _judged_draw(text: str, holds: bool, evidence: str) -> Claim:
 
 
 def variant_claims(results: Results) -> list[Claim]:
-    """Two choices of the method, each against the tree without it, on naive Bayes."""
+    """Judge two choices of the method, each against the tree without it, on naive Bayes."""
     texts = {
         "PCT-raw": (
             "The error falls if probabilities are first turned into log-odds.",
@@ -325,7 +325,7 @@ LINES = ("base", *METHODS)
 
 
 def figure_claims(results: Results) -> list[Claim]:
-    """What the paper says of its figures."""
+    """The paper's claims about its figures."""
     parts = set(results.frame["part"])
     claims = [example_claim(results)] if "rdg1" in parts else []
     claims += artificial_claims(results) if "artificial" in parts else []
@@ -363,7 +363,7 @@ def _shapes(results: Results) -> Any:
 
 
 def _correlation(first: Any, second: Any) -> float:
-    """0 where one of them is constant."""
+    """Return the correlation; 0 if one of them is constant."""
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
     return float(np.corrcoef(first, second)[0, 1])

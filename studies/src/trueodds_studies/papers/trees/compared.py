@@ -1,4 +1,4 @@
-"""Our RMSE beside the paper's, for one base learner at a time, and what is significant in it."""
+"""Our RMSE compared with the paper's, for each base learner, and the significant differences."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Compared:
     tested : pandas.Index
         Sets with at least two folds.
     folds : pandas.Series
-        How many folds each set has had.
+        Number of folds that each set was run on.
     leaves : dict
-        Of each set the share of trees that are one leaf.
+        Share of trees that are one leaf, by set.
     """
 
     def __init__(self, results: Results, model: str) -> None:
@@ -87,7 +87,7 @@ class Compared:
 
     @property
     def own_data(self) -> list[str]:
-        """Sets that are the paper's own."""
+        """Sets with the paper's data."""
         return [name for name in self.rmse.index if name not in SUBSTITUTES]
 
     @property
@@ -101,7 +101,7 @@ class Compared:
         return sign_test(-column, np.zeros(len(column)), draws="drop")
 
     def protocol(self) -> str:
-        """How many sets have had how many folds."""
+        """Return how many sets were run on how many folds."""
         parts = [
             f"{int(count)} set{'' if count == 1 else 's'} {_runs(int(folds))}"
             for folds, count in self.folds.value_counts().sort_index(ascending=False).items()

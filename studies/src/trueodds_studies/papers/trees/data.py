@@ -1,4 +1,4 @@
-"""The sets of the calibration trees paper as its base learners and calibrators take them."""
+"""The sets of the calibration trees paper, in the form that its base learners need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trueodds_studies.papers.trees.numbers import SETS
 __all__ = ["TWO_CLASSES", "TreesData", "trees_data"]
 
 NOMINAL = ("led24", "mfeat-pixel", "nursery", "phishing", "tic-tac-toe", "vote")
-"""Sets whose attributes are all categories, as in Weka's files, though ours may have numbers."""
+"""Sets whose features are all nominal in Weka's files; ours may have numbers."""
 TWO_CLASSES = {"nursery-two": ("nursery", ("priority", "spec_prior"))}
 """A set with only some of its classes, for figure 5."""
 
@@ -27,9 +27,9 @@ class TreesData(NamedTuple):
     Attributes
     ----------
     X : ndarray of shape (n, d)
-        Nominal attributes as the numbers of their values; NaN where a value is missing.
+        Nominal features as the numbers of their values; NaN where a value is missing.
     n_values : ndarray of shape (d,)
-        How many values a nominal attribute has; 0 for numeric ones.
+        Number of values of a nominal feature; 0 for numeric ones.
     y : ndarray of int, shape (n,)
     n_classes : int
     """
@@ -41,13 +41,13 @@ class TreesData(NamedTuple):
 
     @property
     def nominal(self) -> list[int]:
-        """Positions of the nominal attributes."""
+        """Positions of the nominal features."""
         return [int(f) for f in np.flatnonzero(self.n_values)]
 
 
 @lru_cache(maxsize=3)
 def trees_data(name: str) -> TreesData:
-    """All rows of a set, in an order that says nothing."""
+    """Return all rows of a set, in random order."""
     source, kept_classes = TWO_CLASSES.get(name, (name, None))
     dataset = load(SETS[source].name)
     frame, labels = dataset.X, np.asarray(dataset.y).astype(str)

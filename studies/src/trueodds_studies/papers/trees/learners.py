@@ -1,8 +1,8 @@
 """Base learners of the calibration trees paper, for any number of classes.
 
-They work on float matrices in which nominal attributes are the numbers of their values and missing
-values NaN; how many values and how many classes there are is given beforehand (0 values: numeric).
-Each returns scores of shape (n, n_classes).
+They work on float matrices in which nominal features are the numbers of their values, and missing
+values are NaN. The numbers of values (0: numeric) and of classes are arguments. Each learner
+returns scores of shape (n, n_classes).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ LEAST = 1e-75
 
 
 def weka_naive_bayes(n_values: Sizes, n_classes: int) -> Learner:
-    """Weka's naive Bayes: normal densities over intervals of an attribute's precision.
+    """Weka's naive Bayes: normal densities over intervals of a feature's precision.
 
     Frequencies of nominal values and classes have Laplace's correction; missing values are left
-    out. ``n_values`` is the number of values of each nominal attribute, 0 for numeric ones.
+    out. ``n_values`` is the number of values of each nominal feature, 0 for numeric ones.
 
     Probabilities are multiplied as in Weka, each factor at least 1e-75, and all are lifted by 1e75
-    when the largest is below 1e-75. So what is 1e-250 to 1e-324 of the largest becomes exactly 0,
-    which matters: the paper's log-odds take 0 for 0.00001.
+    when the largest is below 1e-75. So a probability of 1e-250 to 1e-324 of the largest becomes
+    exactly 0. This matters, because the paper's log-odds replace 0 by 0.00001.
     """
 
     def learn(X: Floats, y: Labels, others: Sequence[Floats]) -> list[Floats]:
@@ -111,8 +111,9 @@ def _nominal(x: Floats, y: Labels, n_classes: int, size: int) -> Callable[[Float
 def rbf_svm(n_values: Sizes, n_classes: int, X_all: Floats, y_all: Labels, *, seed: int) -> Learner:
     """One-vs-rest SVMs with RBF kernels; C and γ by 2-fold accuracy on the outer training rows.
 
-    Attributes are scaled to [0, 1], nominal ones are indicators, missing values the mean or the
-    mode, as in Weka's SMO. Of more than two classes a random sample is searched, as in the paper.
+    Features are scaled to [0, 1], nominal ones are indicators, and missing values are the mean or
+    the mode, as in Weka's SMO. Of more than two classes a random sample is searched, as in the
+    paper.
     """
     chosen: list[dict[str, float]] = []
 
@@ -153,7 +154,7 @@ def _search(X: Floats, y: Labels, n_classes: int, seed: int) -> dict[str, float]
 
 
 def _indicators(n_values: Sizes, X: Floats, others: Sequence[Floats]) -> list[Floats]:
-    """Attributes on [0, 1] by the rows X; nominal ones as indicators, one if they have two values.
+    """Scale features to [0, 1] by the rows X; nominal ones become indicators, one for two values.
 
     Missing values are the mean or the most frequent value of X.
     """
@@ -178,7 +179,7 @@ def _indicators(n_values: Sizes, X: Floats, others: Sequence[Floats]) -> list[Fl
 #
 # Written from Friedman, Hastie and Tibshirani (2000), Additive logistic regression, and from what
 # Weka's programs do where the paper leaves it open: responses are kept within ±3, stumps have a
-# branch for missing values, and REPTrees split nominal attributes into all their values and rows
+# branch for missing values, and REPTrees split nominal features into all their values and rows
 # without a value into shares.
 
 Ints = npt.NDArray[np.int32]
@@ -187,7 +188,7 @@ Z_MAX = 3.0
 
 
 class Coded(NamedTuple):
-    """Attributes as ranks of their distinct values (nominal ones as they are)."""
+    """Return features as ranks of their distinct values (nominal ones unchanged)."""
 
     codes: Ints
     n_values: Ints
@@ -197,7 +198,7 @@ class Coded(NamedTuple):
 def logit_boost(n_values: Ints, n_classes: int, *, depth: int) -> Learner:
     """A hundred stumps (``depth`` 1) or trees for each class; probabilities of all classes.
 
-    ``n_values`` is the number of values of each nominal attribute, 0 for numeric ones.
+    ``n_values`` is the number of values of each nominal feature, 0 for numeric ones.
     """
     nominal = (n_values > 0).astype(np.int8)
 
@@ -232,7 +233,7 @@ def working_response(target: npt.NDArray[np.bool_], p: Floats) -> tuple[Floats, 
 
 
 def _probabilities(sums: Floats, n_classes: int) -> Floats:
-    """Of the trees' sums: F is their share (m − 1)/m, centered, which softmax does not see."""
+    """Return the softmax of F, (m − 1)/m of the trees' sums; centering would not change it."""
     if n_classes == 2:
         sums = np.hstack([sums, -sums])
     return np.asarray(softmax(sums * ((n_classes - 1) / n_classes), axis=1))
@@ -262,7 +263,7 @@ def _forest(
     n_columns: int,
     stump: bool,
 ) -> Any:
-    """All trees in a row, with cuts in place of codes."""
+    """Join all trees, with cuts instead of codes."""
     sizes = np.array([len(tree.value) for tree in trees])
     roots = (np.cumsum(sizes) - sizes).astype(np.int32)
     attribute, first, n_children = (
@@ -297,6 +298,6 @@ def _cuts(tree: GrownTree, coded: Coded, nominal: npt.NDArray[np.int8], stump: b
             continue
         low, high = coded.values[f][[tree.low[node], tree.high[node]]]
         middle = low / 2 + high / 2
-        # Stumps ask "at most?", trees "below?": a middle that is no number of its own moves.
+        # Stumps test "at most", trees "below": a middle that rounds to one of the values is moved.
         cuts[node] = low if stump and middle >= high else high if middle <= low else middle
     return cuts

@@ -1,4 +1,4 @@
-"""What the calibration trees paper prints: Tables 2 to 6.
+"""The numbers that the calibration trees paper prints: Tables 2 to 6.
 
 ``tables_2_to_5.csv``: the paper's name of a set; ours; rows and classes at hand; RMSE of PCT, PS
 and IR with each base learner. "+" and "-": PCT is significantly better or worse than this method.
@@ -20,12 +20,12 @@ MODELS = ("naive-bayes", "stumps", "boosted-trees", "svm")
 
 
 class TreesSource(NamedTuple):
-    """Where a set of the paper comes from.
+    """Source of a set of the paper.
 
     Attributes
     ----------
     name : str
-        Of :func:`trueodds_studies.datasets.load`.
+        Name for :func:`trueodds_studies.datasets.load`.
     rows, n_classes : int
     """
 
@@ -52,7 +52,7 @@ SIGN_TESTS: dict[tuple[str, str], tuple[int, int, int, float]] = {
 
 
 def sets_at_hand() -> list[str]:
-    """Those of the paper's sets that are in the data folder or in an installed package."""
+    """Return the paper's sets that are in the data folder or in an installed package."""
     return [name for name, source in SETS.items() if at_hand(source.name)]
 
 

@@ -1,7 +1,7 @@
 """How much of the calibration trees paper each profile runs.
 
 The paper has ten runs of 10-fold cross-validation everywhere. ``standard`` has all of them where
-the time of a fold was measured, and the first run elsewhere. ``full`` gives up nothing.
+the time of a fold was measured, and the first run elsewhere. ``full`` has all of them.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ FIGURE_5 = ("credit-rating", "kr-vs-kp", "nursery-two", "sick", "vote")
 
 
 def report(results: Results) -> ReportContent:
-    """Judge the paper's claims on whatever sets were at hand."""
+    """Judge the paper's claims on the available sets."""
     present = set(results.frame["model"].dropna())
     found = {model: Compared(results, model) for model in MODELS if model in present}
     parts = set(results.frame["part"])

@@ -1,12 +1,12 @@
 """The experiments of the calibration trees paper: 32 sets, four base learners.
 
-Read from the paper (section 5): 10-fold cross-validation, ten times; inside each fold the scores to
-calibrate come from 5-fold cross-validation of the base learner, which is then fitted on the whole
-training part; probabilities are turned into log-odds for Platt scaling and trees, scores of SVMs
-are not; isotonic regression takes one class against the rest. RMSE is equation 3.
+The protocol is that of section 5: ten runs of 10-fold cross-validation. In each fold, the scores to
+calibrate come from 5-fold cross-validation of the base learner, which is then fitted to the whole
+training part. Platt scaling and trees use the log-odds of probabilities, and scores of SVMs
+unchanged. Isotonic regression is one-vs-rest. RMSE is equation 3.
 
-Read from the authors' program: exact 0 and 1 are taken for 0.00001 and 0.99999 in log-odds, and no
-other probability is changed; the tree is given the log-odds of all classes, also of two.
+As in the authors' program, exact 0 and 1 count as 0.00001 and 0.99999 in log-odds, and no other
+probability is changed. The tree is fitted to the log-odds of all classes, also of two.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["STUDY", "log_odds"]
 N_FOLDS, N_INNER, N_BINS = 10, 5, 30
 BASE = "base"
 CHEAP = 2.0
-"""Seconds of a fold with naive Bayes up to which the tree's variants are run."""
+"""Most seconds of a fold with naive Bayes for which the tree's variants are run."""
 VARIANTS: dict[str, dict[str, Any]] = {
     "PCT-raw": {},
     "PCT-error": {"pruning": "error"},
@@ -52,7 +52,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 FREQUENT = ("sick",)
 """Sets of figure 5 whose frequent class is the positive one, as in the paper."""
 ZERO, ONE = 1e-5, 0.99999
-"""What the authors' program takes for probabilities of exactly 0 and 1."""
+"""Replacements of probabilities of exactly 0 and 1 in the authors' program."""
 
 
 def tasks(profile: str) -> list[Task]:
@@ -143,7 +143,8 @@ def _calibrated(method: str, at: Scored) -> tuple[Floats, int]:
     if len(classes) > 2:
         kind = {"PS": LogisticCalibrator, "IR": IsotonicCalibrator}[method]
         return kind(scale="raw", classes=classes).fit(scores, y).predict_proba(test), 0
-    # Of two classes the first one's column: with exact 0 and 1 moved it does not mirror the other.
+    # With two classes, the column of the first: with exact 0 and 1 moved it does not mirror the
+    # other.
     kind = {"PS": LogisticCalibrator, "IR": IsotonicCalibrator}[method]
     p = kind(scale="raw").fit(scores[:, 0], y == 0).predict_proba(test[:, 0])
     return p[:, ::-1], 0
@@ -198,7 +199,7 @@ def _run_reliability(todo: Sequence[Task], scratch: Scratch) -> Iterator[tuple[T
 
 
 def cost(task: Task) -> float:
-    """CPU seconds of a fold, shared by its methods; the other parts are cheap."""
+    """Return CPU seconds of a fold, shared by its methods; the other parts are cheap."""
     if task.part not in ("cv", "variants"):
         return 0.5
     # One worker then runs the first run of most sets before the tenth of any.

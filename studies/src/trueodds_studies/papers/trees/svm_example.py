@@ -20,7 +20,7 @@ __all__ = ["example_claim", "example_items", "example_rows", "example_tasks"]
 
 N_EXAMPLES = 20
 PRINTED = {"x5", "x8"}
-"""The attributes that figure 2 asks for, numbered from 0 as Weka numbers them."""
+"""The features on which figure 2 splits, numbered from 0 as in Weka."""
 
 
 def example_tasks() -> list[Task]:
@@ -29,7 +29,7 @@ def example_tasks() -> list[Task]:
 
 
 def example_rows(task: Task) -> list[Row]:
-    """Nodes of the tree in pre-order, with the way that one row takes."""
+    """Nodes of the tree in pre-order, with the path of one row."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.svm import SVC
 
@@ -92,7 +92,7 @@ def _asked(tree: Any) -> set[str]:
 
 
 def example_claim(results: Results) -> Claim:
-    """Whether figure 2 comes out."""
+    """Judge whether figure 2 is reproduced."""
     trees = _trees(results)
     asked = [_asked(tree) for tree in trees.values()]
     roots = sum(tree["attribute"].iloc[0] == "x5" for tree in trees.values())
@@ -110,7 +110,7 @@ def example_claim(results: Results) -> Claim:
 
 
 def _drawn(results: Results) -> Any:
-    """The first tree that asks what the paper's asks, or else the first that asks most."""
+    """Return the first tree with the paper's splits, or else the first with most of them."""
     trees = list(_trees(results).values())
     exact = [tree for tree in trees if _asked(tree) == PRINTED]
     return exact[0] if exact else max(trees, key=lambda tree: len(_asked(tree) & PRINTED))
@@ -141,7 +141,7 @@ def _formula(slope: float, intercept: float) -> str:
 
 
 def example_items(results: Results) -> list[Figure | str]:
-    """The tree, with the way of one row and what it gets."""
+    """Draw the tree, with the path of one row and its probability."""
     pyplot = need("matplotlib.pyplot")
     tree = _drawn(results)
     places = _places(tree)
@@ -170,7 +170,7 @@ def example_items(results: Results) -> list[Figure | str]:
 
 
 def _walk(tree: Any) -> str:
-    """What happens to the chosen row, in words."""
+    """Describe the path of the chosen row."""
     way = tree[tree["way"].astype(bool)]
     leaf = way.iloc[-1]
     values = str(leaf["values"])
