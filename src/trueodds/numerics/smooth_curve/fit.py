@@ -61,10 +61,10 @@ SIMPLEST_COUNT_AS = 8.0
 lose up to 0.0008 of log-loss at 1,000 rows; with 4 or 12, the mean over the accuracy benchmark is
 the same to 0.0001."""
 CAUTIOUS_UNTIL, ERRORS_FOR_A_CHANGE = 300.0, 3.0
-"""Unchanged scores are worth 1 + 300/n + 3/e times as much, if they expect e errors in n rows: with
-few rows, or with the few errors of a nearly perfect model, a change that the evidence hardly
-supports harms more often. Without the first, twice as many experiments lose more than 0.002 of
-log-loss; without the second, 10 instead of 7."""
+"""Unchanged scores are worth 1 + 300/n + 3/e times as much, if they expect e errors in n rows. With
+few rows, or few errors of a nearly perfect model, a change with little evidence harms more often.
+Without the first, twice as many experiments lose more than 0.002 of log-loss; without the second,
+10 instead of 7."""
 JUMP_CENTERS = (
     Center("unchanged", 0.3),
     Center("temperature", 0.3),
