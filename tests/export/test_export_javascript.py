@@ -6,9 +6,10 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from support.map_examples import examples
+from support.map_examples import examples, small_tree
 from trueodds.exceptions import InputError
 from trueodds.maps import LogOddsMap, StepMap, TreeMap
 
@@ -116,6 +117,24 @@ def test_a_boolean_attribute_is_the_number_of_the_fit(tmp_path):
     )
     members = np.array([[0.0], [1.0], [0.0], [1.0], [np.nan]])
     expected = tree(np.full(5, 0.3), features=members)
+    np.testing.assert_allclose(json.loads(ran.stdout), expected, rtol=0, atol=1e-15)
+
+
+@needs_node
+def test_an_attribute_that_is_null_undefined_or_absent_is_missing(tmp_path):
+    tree = small_tree()
+    (tmp_path / "tree.mjs").write_text(tree.to_javascript(), encoding="ascii")
+    (tmp_path / "run.mjs").write_text(
+        'import { calibrate } from "./tree.mjs";\n'
+        'const colors = [{ color: "blue" }, { color: null }, { color: undefined }, {}];\n'
+        "console.log(JSON.stringify(colors.map((color) => "
+        "calibrate(0.3, { age: 50, ...color }))));"
+    )
+    ran = subprocess.run(
+        [NODE, "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    features = pd.DataFrame({"age": [50.0] * 4, "color": ["blue", None, None, None]})
+    expected = tree(np.full(4, 0.3), features=features)
     np.testing.assert_allclose(json.loads(ran.stdout), expected, rtol=0, atol=1e-15)
 
 

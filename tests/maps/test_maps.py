@@ -126,6 +126,25 @@ def test_softmax_map_puts_zeros_at_the_floor():
     np.testing.assert_allclose(fitted([[0.0, 0.0, 1.0]]), [[1 / 12, 1 / 12, 10 / 12]])
 
 
+@pytest.mark.parametrize("n", [5, 500])
+def test_a_full_matrix_puts_zeros_at_the_floor_with_few_rows_and_many(n):
+    rng = np.random.default_rng(0)
+    weights, bias, floor = rng.normal(size=(3, 3)), rng.normal(size=3), np.log(1e-3)
+    p = rng.dirichlet(np.full(3, 0.02), n)
+    p[p < 1e-9] = 0.0
+    p /= p.sum(axis=1, keepdims=True)
+    logs = np.log(np.maximum(p, 1e-3 * p.max(axis=1, keepdims=True)))
+    fitted = maps.SoftmaxMap(weights=weights, bias=bias, floor=floor)
+    assert (p == 0).any()
+    np.testing.assert_allclose(fitted(p), softmax(logs @ weights.T + bias, axis=1), rtol=1e-12)
+
+
+def test_the_identity_makes_rows_sum_to_one():
+    rows = np.array([[0.2, 0.3, 0.48], [0.0, 0.04, 1.0]])
+    expected = rows / rows.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(maps.IdentityMap()(rows), expected, rtol=1e-15)
+
+
 def test_one_vs_rest_turns_logits_into_log_odds_against_the_others():
     identity = maps.IdentityMap(scale="logit")
     logits = np.array([[0.0, 1.0, 2.0], [-np.inf, 0.0, 0.0], [700.0, -700.0, 0.0]])

@@ -122,6 +122,12 @@ def test_weights_of_k_equal_k_repetitions():
     np.testing.assert_allclose(weighted.predict_proba(NEW), repeated.predict_proba(NEW), atol=1e-9)
 
 
+def test_a_label_that_only_rows_without_weight_have_is_absent():
+    base = FrozenEstimator(OneVsRestClassifier(GaussianNB()).fit(X, Y))
+    with pytest.raises(InputError, match=r"label 1 \(1 in all\) is present in all rows or in none"):
+        CalibratedClassifier(base, LogisticCalibrator()).fit(X, Y, sample_weight=1 - Y[:, 1])
+
+
 def test_intervals_hold_the_probability_of_each_label():
     model = CalibratedClassifier(MODELS["list"]).fit(X, Y)
     low, high = model.predict_interval(NEW, level=0.9)

@@ -45,6 +45,7 @@ def test_weights_are_repetitions_and_rows_without_weight_do_not_count():
 def test_a_group_that_is_new_or_has_one_class_uses_the_map_of_all_rows():
     z, y, features = shifted_groups()
     y = np.where(features["town"] == "", 1, y)
+    features.loc[features["town"] == "Graz", "town"] = None  # missing is a group, new ones are not
     fitted = PerGroupCalibrator(scale="logit").fit(z, y, features=features)
     other = pd.DataFrame({"town": ["", "Wien"]})
     one = AutoCalibrator(scale="logit").fit(z, y).predict_proba([0.3, 0.4])

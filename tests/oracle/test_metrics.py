@@ -384,18 +384,18 @@ def test_flexible_curves_of_the_diagram_are_those_of_the_errors(figures):
     figures.compare("metrics: curves", curve.prob_true, [Near(v, 2e-3) for v in wanted])
 
 
-def test_smooth_curve_is_a_kernel_average(figures):
+@pytest.mark.parametrize("one", [samples.spelled("0", "1"), samples.fractions()], ids=["1", "w"])
+def test_smooth_curve_is_a_kernel_average(one, figures):
     """Of residuals, by a reflected Gaussian with the bandwidth of the smooth calibration error."""
-    one = samples.spelled("0", "1")
     y, p, w = one.rows
-    curve = metrics.reliability_curve(y, p, strategy="smooth", band=None)
+    curve = metrics.reliability_curve(y, p, strategy="smooth", band=None, sample_weight=one.w)
     sigma = oracles.smooth_calibration_error(y, p, w)
     images = [2 * k + sign * p for k in range(-1, 3) for sign in (1, -1)]
     kernel = sum(
         np.exp(-0.5 * ((curve.prob_pred[:, None] - image) / sigma) ** 2) for image in images
     )
-    crowded = kernel.sum(1) > 5
-    wanted = np.clip(curve.prob_pred + kernel @ (y - p) / kernel.sum(1), 0, 1)[crowded]
+    crowded = kernel @ w > 5
+    wanted = np.clip(curve.prob_pred + kernel @ (w * (y - p)) / (kernel @ w), 0, 1)[crowded]
     figures.compare("metrics: curves", curve.prob_true[crowded], [Near(v, 5e-3) for v in wanted])
 
 
