@@ -35,7 +35,7 @@ __all__ = [
     "Group",
     "Json",
     "LabelOptions",
-    "LabelledRowOptions",
+    "LabeledRowOptions",
     "MapFile",
     "ReadingOptions",
     "RowOptions",
@@ -237,7 +237,7 @@ class LabelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelledRowOptions(LabelOptions, RowOptions):
+class LabeledRowOptions(LabelOptions, RowOptions):
     """Options for labeled rows."""
 
     weight: Annotated[

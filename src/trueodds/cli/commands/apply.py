@@ -91,7 +91,7 @@ Interval = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnlabelledRowOptions(o.RowOptions):
+class UnlabeledRowOptions(o.RowOptions):
     """Options for bad rows, which may also be left blank."""
 
     on_bad_rows: OnBadScores = "error"  # type: ignore[assignment]
@@ -99,7 +99,7 @@ class UnlabelledRowOptions(o.RowOptions):
 
 def apply(
     map_file: o.MapFile,
-    data: UnlabelledRowOptions,
+    data: UnlabeledRowOptions,
     output: Output,
     output_column: OutputColumn = "probability",
     interval: Interval = None,

@@ -42,7 +42,7 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1
 
 
 def compare(
-    data: o.LabelledRowOptions,
+    data: o.LabeledRowOptions,
     method: Methods = None,
     cv: Folds = 5,
     repeats: Repeats = 1,

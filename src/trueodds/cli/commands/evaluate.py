@@ -67,7 +67,7 @@ MaxGroups = Annotated[
 
 
 def evaluate(
-    data: o.LabelledRowOptions,
+    data: o.LabeledRowOptions,
     group: o.Group = None,
     max_groups: MaxGroups = 100,
     validation: WithValidation = False,
@@ -118,7 +118,7 @@ def evaluate(
 
 
 def _whole(
-    data: o.LabelledRowOptions, prepared: Prepared, options: dict[str, Any]
+    data: o.LabeledRowOptions, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
     """Metrics of all rows, and the counts of two classes."""
     from trueodds.metrics import evaluate_classes, evaluate_counts
@@ -150,7 +150,7 @@ def _whole(
 
 
 def _validation(
-    data: o.LabelledRowOptions,
+    data: o.LabeledRowOptions,
     prepared: Prepared,
     wanted: bool,
     thresholds: list[float],
@@ -162,7 +162,7 @@ def _validation(
 
 
 def _groups(
-    data: o.LabelledRowOptions, prepared: Prepared, max_groups: int, level: float, resamples: int
+    data: o.LabeledRowOptions, prepared: Prepared, max_groups: int, level: float, resamples: int
 ) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
 
@@ -180,7 +180,7 @@ def _groups(
 
 
 def _worst(
-    data: o.LabelledRowOptions, prepared: Prepared, level: float, resamples: int
+    data: o.LabeledRowOptions, prepared: Prepared, level: float, resamples: int
 ) -> dict[str, Any]:
     """The worst segment and the worst group, with their sentences."""
     from trueodds.cli.rows.read import read_rows
@@ -329,7 +329,7 @@ class Validation:
 
 
 def _measure(
-    data: o.LabelledRowOptions,
+    data: o.LabeledRowOptions,
     prepared: Prepared,
     thresholds: list[float],
     *,

@@ -95,7 +95,7 @@ class Fit(NamedTuple):
 
 
 def fit(
-    data: o.LabelledRowOptions,
+    data: o.LabeledRowOptions,
     method: Method = AUTO,
     output: MapOutput = STANDARD_OUTPUT,
     option: MethodOption = None,
@@ -208,7 +208,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
 
 
 def _fit_rows(
-    calibrator: Calibrator, prepared: Prepared, data: o.LabelledRowOptions, interval: float | None
+    calibrator: Calibrator, prepared: Prepared, data: o.LabeledRowOptions, interval: float | None
 ) -> Fit:
     from trueodds.model_selection import fit_metadata
 

@@ -36,7 +36,7 @@ Limit = Annotated[
 
 def report(
     context: typer.Context,
-    data: o.LabelledRowOptions,
+    data: o.LabeledRowOptions,
     output: Output = "report.html",
     group: o.Group = None,
     title: Title = None,

@@ -45,7 +45,7 @@ Anytime = Annotated[
 
 
 def threshold(
-    data: o.LabelledRowOptions,
+    data: o.LabeledRowOptions,
     at_most: AtMost,
     risk: OfRisk = "errors",
     confidence: Confidence = 0.9,

@@ -15,7 +15,7 @@ from trueodds_studies.datasets._folder import VARIABLE, folder_names, load_from_
 from trueodds_studies.datasets._openml import OPENML, PREFIX, load_from_openml, openml_name
 from trueodds_studies.datasets._packages import load_from_package, package_names, package_of
 from trueodds_studies.datasets._synthetic import (
-    LabelledRows,
+    LabeledRows,
     ScoredLabels,
     make_beta_mixture,
     make_beta_scores,
@@ -29,7 +29,7 @@ from trueodds_studies.datasets._synthetic import (
 
 __all__ = [
     "Dataset",
-    "LabelledRows",
+    "LabeledRows",
     "ScoredLabels",
     "at_hand",
     "available",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds_studies.datasets._synthetic import LabelledRows
+from trueodds_studies.datasets._synthetic import LabeledRows
 
 __all__ = ["make_decision_list"]
 
@@ -27,7 +27,7 @@ class _JavaRandom:
         return ((self._bits(26) << 27) + self._bits(27)) * 2.0**-53
 
 
-def make_decision_list(n: int = 100, *, random_state: int = 1) -> LabelledRows:
+def make_decision_list(n: int = 100, *, random_state: int = 1) -> LabeledRows:
     """Ten fair coins, and a class that a random list of rules gives them: Weka's RDG1.
 
     A row that no rule covers adds a rule of one to nine of its values, for the other class than the
@@ -42,7 +42,7 @@ def make_decision_list(n: int = 100, *, random_state: int = 1) -> LabelledRows:
 
     Returns
     -------
-    LabelledRows
+    LabeledRows
         The classes have no noise: ``probability`` is 0 or 1.
 
     References
@@ -73,7 +73,7 @@ def make_decision_list(n: int = 100, *, random_state: int = 1) -> LabelledRows:
             known[row] = label
         rows.append(row)
     y = np.array([known[row] for row in rows], dtype=np.int64)
-    return LabelledRows(np.array(rows, dtype=np.float64), y, y.astype(np.float64))
+    return LabeledRows(np.array(rows, dtype=np.float64), y, y.astype(np.float64))
 
 
 def _label(row: tuple[int, ...], rules: list[tuple[dict[int, int], int]]) -> int | None:

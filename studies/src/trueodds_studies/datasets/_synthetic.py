@@ -12,7 +12,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
 
 __all__ = [
-    "LabelledRows",
+    "LabeledRows",
     "ScoredLabels",
     "make_beta_mixture",
     "make_beta_scores",
@@ -50,7 +50,7 @@ class ScoredLabels(NamedTuple):
     probability: Floats
 
 
-class LabelledRows(NamedTuple):
+class LabeledRows(NamedTuple):
     """Features, labels, and the probability that each label was drawn with.
 
     Attributes
@@ -225,7 +225,7 @@ def make_compressed_scores(
     return ScoredLabels(scores, _draw(rng, probability), probability)
 
 
-def make_disc_and_ring(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
+def make_disc_and_ring(n: int = 1000, *, random_state: Any = 0) -> LabeledRows:
     """Positives (36%) in a disc, negatives on a ring around it: no linear score can order them.
 
     The paper describes its data by a figure and prints no recipe; the share makes the accuracy of a
@@ -261,10 +261,10 @@ def make_disc_and_ring(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
     log_disc = -0.5 * (r / disc) ** 2 - np.log(2 * np.pi * disc**2)
     log_ring = norm.logpdf(r, radius, width) - np.log(2 * np.pi * r)
     log_odds = log_disc - log_ring + np.log(share / (1 - share))
-    return LabelledRows(X, y.astype(np.int64), np.asarray(expit(log_odds)))
+    return LabeledRows(X, y.astype(np.int64), np.asarray(expit(log_odds)))
 
 
-def make_regions(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
+def make_regions(n: int = 1000, *, random_state: Any = 0) -> LabeledRows:
     """Uniform points of the unit square whose probability depends on the region they lie in.
 
     The paper's artificial example has such regions, in a figure only; these are ours.
@@ -294,7 +294,7 @@ def make_regions(n: int = 1000, *, random_state: Any = 0) -> LabelledRows:
         (across > 0.7) & (up > 0.8),
     ]
     probability = np.select(regions, [0.9, 0.8, 0.65], 0.1)
-    return LabelledRows(X, _draw(rng, probability), probability)
+    return LabeledRows(X, _draw(rng, probability), probability)
 
 
 _DISPLAY = "1110111 0010010 1011101 1011011 0111010 1101011 1101111 1010010 1111111 1111011"
@@ -302,7 +302,7 @@ SEGMENTS = np.array([[int(bit) for bit in digit] for digit in _DISPLAY.split()])
 """Which of the seven segments each digit lights."""
 
 
-def make_led24(n: int = 5000, *, noise: float = 0.1, random_state: Any = 0) -> LabelledRows:
+def make_led24(n: int = 5000, *, noise: float = 0.1, random_state: Any = 0) -> LabeledRows:
     """Digits on a display of seven segments that fail, and seventeen lamps that mean nothing.
 
     Parameters
@@ -334,10 +334,10 @@ def make_led24(n: int = 5000, *, noise: float = 0.1, random_state: Any = 0) -> L
     log_likelihood = wrong * np.log(noise) + (7 - wrong) * np.log1p(-noise)
     probability = np.exp(log_softmax(log_likelihood, axis=1))
     X = np.column_stack([shown, lamps]).astype(np.float64)
-    return LabelledRows(X, y.astype(np.int64), np.asarray(probability))
+    return LabeledRows(X, y.astype(np.int64), np.asarray(probability))
 
 
-def make_sea(n: int = 20_000, *, noise: float = 0.1, random_state: Any = 0) -> LabelledRows:
+def make_sea(n: int = 20_000, *, noise: float = 0.1, random_state: Any = 0) -> LabeledRows:
     """The SEA stream: positive if x₀ + x₁ is at most a bound that changes three times.
 
     Parameters
@@ -368,4 +368,4 @@ def make_sea(n: int = 20_000, *, noise: float = 0.1, random_state: Any = 0) -> L
     bound = np.array([8.0, 9.0, 7.0, 9.5])[np.minimum(4 * np.arange(n) // n, 3)]
     inside = X[:, 0] + X[:, 1] <= bound
     probability = np.where(inside, 1 - noise, noise)
-    return LabelledRows(X, _draw(rng, probability), probability)
+    return LabeledRows(X, _draw(rng, probability), probability)

@@ -15,7 +15,7 @@ from trueodds_studies._protocol import quietly
 from trueodds_studies._report import Claim, Figure, Table
 from trueodds_studies._study import Results, Row, pick_rows
 from trueodds_studies._task import Task, crossed, stable_seed
-from trueodds_studies.datasets import LabelledRows, make_regions
+from trueodds_studies.datasets import LabeledRows, make_regions
 from trueodds_studies.papers.trees.numbers import METHODS
 from trueodds_studies.papers.trees.paper_tree import PaperTree
 
@@ -41,7 +41,7 @@ def artificial_tasks() -> list[Task]:
     ]
 
 
-def _samples(replicate: int) -> tuple[LabelledRows, LabelledRows]:
+def _samples(replicate: int) -> tuple[LabeledRows, LabeledRows]:
     rng = np.random.default_rng(stable_seed("artificial", replicate))
     return make_regions(N_TRAIN, random_state=rng), make_regions(N_TEST, random_state=rng)
 
@@ -55,7 +55,7 @@ def run_artificial(todo: Sequence[Task]) -> Iterator[tuple[Task, Row]]:
         yield task, {"rmse": root_mean_squared_error(test.y, p, classes=[0, 1])}
 
 
-def _forecast(method: str, train: LabelledRows, test: LabelledRows) -> Floats:
+def _forecast(method: str, train: LabeledRows, test: LabeledRows) -> Floats:
     scores, new = (np.full(len(rows.y), train.y.mean()) for rows in (train, test))
     if method == TRUTH:
         return test.probability
@@ -71,7 +71,7 @@ def _forecast(method: str, train: LabelledRows, test: LabelledRows) -> Floats:
     return found
 
 
-def _decision_tree(train: LabelledRows, X: Floats) -> Floats:
+def _decision_tree(train: LabeledRows, X: Floats) -> Floats:
     """An ordinary decision tree, pruned by cross-validation too."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.tree import DecisionTreeClassifier
@@ -91,7 +91,7 @@ def run_surface(todo: Sequence[Task]) -> Iterator[tuple[Task, list[Row]]]:
     for task in todo:
         train, _ = _samples(task["replicate"])
         with quietly():
-            p = _forecast("PCT", train, LabelledRows(grid, np.zeros(len(grid), np.int64), across))
+            p = _forecast("PCT", train, LabeledRows(grid, np.zeros(len(grid), np.int64), across))
         constant = float(train.y.mean())
         points = zip(across.tolist(), up.tolist(), p.tolist(), strict=True)
         yield task, [{"across": a, "up": u, "p": q, "constant": constant} for a, u, q in points]

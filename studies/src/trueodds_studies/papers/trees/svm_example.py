@@ -13,7 +13,7 @@ from trueodds_studies._protocol import quietly
 from trueodds_studies._report import Claim, Figure
 from trueodds_studies._study import Results, Row, pick_rows
 from trueodds_studies._task import Task, crossed, stable_seed
-from trueodds_studies.datasets import LabelledRows, make_decision_list
+from trueodds_studies.datasets import LabeledRows, make_decision_list
 from trueodds_studies.papers.trees.paper_tree import PaperTree
 
 __all__ = ["example_claim", "example_items", "example_rows", "example_tasks"]
@@ -44,7 +44,7 @@ def example_rows(task: Task) -> list[Row]:
     return _nodes(found, rows, svm.fit(rows.X, rows.y).decision_function(rows.X))
 
 
-def _nodes(tree: TreeMap, rows: LabelledRows, scores: Any) -> list[Row]:
+def _nodes(tree: TreeMap, rows: LabeledRows, scores: Any) -> list[Row]:
     at = tree.nodes_of(rows.X)
     deepest = max(range(len(tree.parent)), key=lambda node: (_depth(tree, node), -node))
     chosen = int(np.flatnonzero(at == deepest)[0]) if (at == deepest).any() else 0
