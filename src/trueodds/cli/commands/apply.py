@@ -27,6 +27,7 @@ from trueodds.cli.files.write import (
 from trueodds.cli.files.xlsx import Sheet, add_columns
 from trueodds.cli.output import emit_json, note, working
 from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.options import RowOptions
 from trueodds.cli.rows.prepare import GOOD, examine, in_words
 from trueodds.exceptions import InputError
 
@@ -91,7 +92,7 @@ Interval = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnlabeledRowOptions(o.RowOptions):
+class UnlabeledRowOptions(RowOptions):
     """Options for bad rows, which may also be left blank."""
 
     on_bad_rows: OnBadScores = "error"  # type: ignore[assignment]

@@ -11,6 +11,7 @@ from trueodds.basics.wording import interval_percent_text, share_percent_text, s
 from trueodds.cli import options as o
 from trueodds.cli.chosen_method import complete_method, method_class
 from trueodds.cli.output import emit_json, interval, number, say, show_table
+from trueodds.cli.rows.options import LabeledRowOptions
 
 __all__ = ["Folds", "Methods", "chosen_methods", "compare"]
 
@@ -42,7 +43,7 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1
 
 
 def compare(
-    data: o.LabeledRowOptions,
+    data: LabeledRowOptions,
     method: Methods = None,
     cv: Folds = 5,
     repeats: Repeats = 1,

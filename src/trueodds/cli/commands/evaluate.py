@@ -13,6 +13,7 @@ from trueodds.cli.errors import UsageError
 from trueodds.cli.output import emit_json, interval, note, number, say, show_table, working
 from trueodds.cli.rows.columns import refuse_margins
 from trueodds.cli.rows.groups import find_groups
+from trueodds.cli.rows.options import LabeledRowOptions
 from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ MaxGroups = Annotated[
 
 
 def evaluate(
-    data: o.LabeledRowOptions,
+    data: LabeledRowOptions,
     group: o.Group = None,
     max_groups: MaxGroups = 100,
     validation: WithValidation = False,
@@ -118,7 +119,7 @@ def evaluate(
 
 
 def _whole(
-    data: o.LabeledRowOptions, prepared: Prepared, options: dict[str, Any]
+    data: LabeledRowOptions, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
     """Metrics of all rows, and the counts of two classes."""
     from trueodds.metrics import evaluate_classes, evaluate_counts
@@ -150,7 +151,7 @@ def _whole(
 
 
 def _validation(
-    data: o.LabeledRowOptions,
+    data: LabeledRowOptions,
     prepared: Prepared,
     wanted: bool,
     thresholds: list[float],
@@ -162,7 +163,7 @@ def _validation(
 
 
 def _groups(
-    data: o.LabeledRowOptions, prepared: Prepared, max_groups: int, level: float, resamples: int
+    data: LabeledRowOptions, prepared: Prepared, max_groups: int, level: float, resamples: int
 ) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
 
@@ -180,7 +181,7 @@ def _groups(
 
 
 def _worst(
-    data: o.LabeledRowOptions, prepared: Prepared, level: float, resamples: int
+    data: LabeledRowOptions, prepared: Prepared, level: float, resamples: int
 ) -> dict[str, Any]:
     """The worst segment and the worst group, with their sentences."""
     from trueodds.cli.rows.read import read_rows
@@ -329,7 +330,7 @@ class Validation:
 
 
 def _measure(
-    data: o.LabeledRowOptions,
+    data: LabeledRowOptions,
     prepared: Prepared,
     thresholds: list[float],
     *,

@@ -18,6 +18,7 @@ from trueodds.cli.files.find import STANDARD_INPUT, as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.cli.output import emit_json, note, working
 from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.options import LabeledRowOptions
 from trueodds.cli.rows.prepare import Prepared
 from trueodds.exceptions import InputError
 
@@ -95,7 +96,7 @@ class Fit(NamedTuple):
 
 
 def fit(
-    data: o.LabeledRowOptions,
+    data: LabeledRowOptions,
     method: Method = AUTO,
     output: MapOutput = STANDARD_OUTPUT,
     option: MethodOption = None,
@@ -208,7 +209,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
 
 
 def _fit_rows(
-    calibrator: Calibrator, prepared: Prepared, data: o.LabeledRowOptions, interval: float | None
+    calibrator: Calibrator, prepared: Prepared, data: LabeledRowOptions, interval: float | None
 ) -> Fit:
     from trueodds.model_selection import fit_metadata
 

@@ -17,6 +17,7 @@ from trueodds.cli.files.find import as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
 from trueodds.cli.output import emit_json, note
 from trueodds.cli.rows.columns import refuse_margins
+from trueodds.cli.rows.options import LabeledRowOptions
 
 __all__ = ["report"]
 
@@ -36,7 +37,7 @@ Limit = Annotated[
 
 def report(
     context: typer.Context,
-    data: o.LabeledRowOptions,
+    data: LabeledRowOptions,
     output: Output = "report.html",
     group: o.Group = None,
     title: Title = None,

@@ -8,6 +8,7 @@ from trueodds.basics.wording import percent_text
 from trueodds.cli import options as o
 from trueodds.cli.errors import UsageError
 from trueodds.cli.output import emit_json, number, say, show_table
+from trueodds.cli.rows.options import LabeledRowOptions
 
 if TYPE_CHECKING:
     from trueodds.decisions import ThresholdGuarantee
@@ -45,7 +46,7 @@ Anytime = Annotated[
 
 
 def threshold(
-    data: o.LabeledRowOptions,
+    data: LabeledRowOptions,
     at_most: AtMost,
     risk: OfRisk = "errors",
     confidence: Confidence = 0.9,

@@ -7,14 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trueodds.cli.options import (
-    LabelOptions,
-    ReadingOptions,
-    data_option,
-    result_option,
-    rows_option,
-)
+from trueodds.cli.options import data_option, result_option, rows_option
 from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.options import LabelOptions, ReadingOptions
 
 __all__ = ["DeliveryOptions", "StreamedRowOptions", "WatchedRowOptions"]
 
