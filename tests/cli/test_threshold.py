@@ -33,6 +33,21 @@ def test_a_file_gives_what_python_gives(run, file, rows, risk):
     assert str(expected) in shown
 
 
+@pytest.mark.parametrize(("cost_fp", "cost_fn"), [(2.0, 0.5), (0.5, 2.0)])
+def test_costs_of_a_command_are_those_of_python(run, file, rows, cost_fp, cost_fn):
+    p, y, _ = rows
+    costs = ["--cost-fp", cost_fp, "--cost-fn", cost_fn]
+    options = ["--at-most", 0.45, "--risk", "cost", *costs, "--json"]
+    found = run("threshold", file, "-s", "p", "-l", "y", *options).json["guarantee"]
+    expected = guaranteed_threshold(
+        y, p, at_most=0.45, risk="cost", cost_fp=cost_fp, cost_fn=cost_fn
+    )
+    assert found == expected.to_dict()
+    act = p >= found["threshold"]
+    cost = np.mean(cost_fp * (act & (y == 0)) + cost_fn * (~act & (y == 1)))
+    assert found["estimate"] == pytest.approx(cost)
+
+
 def test_groups_in_a_file_give_what_python_gives(run, file, rows):
     p, y, region = rows
     options = ["-s", "p", "-l", "y", "--at-most", "0.2", "--group", "region"]

@@ -164,6 +164,16 @@ def test_the_map_in_sql_and_onnx_equals_the_map():
     np.testing.assert_allclose(out.reshape(len(x), -1)[:, -1], fitted(x), atol=1e-6)
 
 
+def test_an_answer_of_weight_0_is_none():
+    without, unlabeled = OnlineCalibrator(), OnlineCalibrator()
+    for online in (without, unlabeled):
+        online.ask([0.1, 0.2, 0.3], ids=range(3))
+    assert without.answer(range(3), [1, 0, 1], [0.5, 0.0, 1.0]) == 2
+    assert unlabeled.answer(range(3), [1, None, 1], [0.5, 1.0, 1.0]) == 2
+    assert (without.n_pending, without.n_unlabeled, unlabeled.n_unlabeled) == (0, 0, 1)
+    assert without.to_dict()["streams"] == unlabeled.to_dict()["streams"]
+
+
 def test_rows_that_wait_are_answered_in_any_order_dropped_and_counted():
     online = OnlineCalibrator(max_pending=3)
     p = online.ask([0.1, 0.2, 0.3, 0.4], ids=["a", "b", "c", "d"])
