@@ -47,6 +47,21 @@ def test_one_coal_with_bias_is_logistic_calibration(seed, solver):
     np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-5)
 
 
+def test_decision_values_that_spread_like_log_odds_are_treated_as_such():
+    """The standard deviation of the logistic distribution is π/√3; here it is that of weights."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 40, 300)
+    y = (rng.random(300) < expit(z / 30 - np.sin(z / 20))).astype(int)
+    weight = np.where(z > 20, 12.0, 1.0)
+    deviation = np.sqrt(np.cov(z, aweights=weight, ddof=0))
+    z *= np.pi / np.sqrt(3) / deviation
+    raw, logits = (
+        CharcoalGrillCalibrator(scale=scale, n_components=3).fit(z, y, weight).predict_proba(z)
+        for scale in ("raw", "logit")
+    )
+    np.testing.assert_allclose(raw, logits, atol=1e-9)
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("seed", [0, 7])
 def test_the_loss_never_grows_with_the_number_of_coals(seed, bias):
