@@ -18,6 +18,7 @@ from trueodds.monitoring._deliveries import (
     NEW,
     FileRecord,
     compare_rows,
+    holds_most,
     rows_digest,
     rows_keys,
     rows_values,
@@ -47,6 +48,13 @@ def test_rows_are_compared_as_collections_of_rows(before, now):
     assert withdrawn == (old - changed).total()
     taken = Counter(row for row, kind in zip(now, status, strict=True) if kind == COUNTED)
     assert taken == same
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(100, True), (50, True), (49, False), (0, False)])
+def test_a_file_is_known_by_half_of_its_rows_whatever_their_labels(kept, expected):
+    before = [(k / 200, 0) for k in range(100)]
+    now = [(p, 1) for p, _ in before[:kept]] + [(0.5 + k / 2000, 0) for k in range(900)]
+    assert holds_most(np.sort(values(before)), values(now)) is expected
 
 
 @settings(max_examples=100, deadline=None)

@@ -122,12 +122,16 @@ def test_decompositions_add_up_to_the_loss(loss, one, figures):
     )
     if one.name in ("surprised", "saturated"):
         return
-    binned = metrics.calibration_refinement(y, p, loss=loss, n_bins=10, sample_weight=w)
-    figures.compare(
-        "metrics: smooth error, decompositions, ends",
-        dataclasses.asdict(binned),
-        oracles.refinement(y, p, w, oracles.uniform_bins(p, 10), loss),
-    )
+    by_mass = oracles.bins_between(p, oracles.quantile_edges(p, w, 10))
+    for strategy, place in (("uniform", oracles.uniform_bins(p, 10)), ("quantile", by_mass)):
+        binned = metrics.calibration_refinement(
+            y, p, loss=loss, n_bins=10, strategy=strategy, sample_weight=w
+        )
+        figures.compare(
+            "metrics: smooth error, decompositions, ends",
+            dataclasses.asdict(binned),
+            oracles.refinement(y, p, w, place, loss),
+        )
 
 
 @pytest.mark.parametrize("fraction", [0.025, 0.3])
