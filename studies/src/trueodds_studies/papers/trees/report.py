@@ -63,8 +63,8 @@ def _summary(found: dict[str, Compared]) -> str:
     text = (
         f"{len(used)} of the paper's 32 data sets with all their rows. Five inner folds give the "
         "scores to calibrate, and a model of the whole training part the scores of the test rows. "
-        "The paper has 10 × 10-fold cross-validation everywhere; here the running time of other "
-        f"learners than naive Bayes limits their folds:\n\n{runs}\n\n"
+        "The paper has 10 × 10-fold cross-validation everywhere; here the running time limits the "
+        f"folds:\n\n{runs}\n\n"
     )
     if absent:
         text += f"No copy is available of {', '.join(f'`{name}`' for name in absent)}. "
