@@ -13,7 +13,7 @@ PACKAGES = (
 )  # fmt: skip
 STATEFUL = {
     *("AutoCalibrator", "PerGroupCalibrator", "MethodRun"),  # fitted; filled fold by fold
-    *("History", "Stream", "Watch"),  # updated row by row
+    *("History", "Bets", "Watch"),  # updated row by row
 }
 ARRAYS = ("Floats", "Labels", "NDArray")
 
