@@ -78,6 +78,8 @@ class Forecasts(Rows):
 
     def mean(self, values: npt.NDArray[Any]) -> float:
         """The weighted mean of one value per row."""
+        if self.weight is None:  # ones would be made and multiplied for nothing
+            return float(values.sum()) / len(values)
         # No weight is 0, so an infinite value stays infinite here.
         return float((values * self.row_weight).sum()) / self.total
 
