@@ -58,7 +58,8 @@ def test_a_signal_is_put_off_while_a_temporary_file_is_made(tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_signal_that_comes_when_the_file_is_there_is_too_late(tmp_path, monkeypatch):
+@pytest.fixture
+def signal_when_a_file_is_there(monkeypatch):
     replace = Path.replace
 
     def interrupted(self, target):
@@ -66,6 +67,10 @@ def test_a_signal_that_comes_when_the_file_is_there_is_too_late(tmp_path, monkey
         os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Path, "replace", interrupted)
+
+
+@pytest.mark.usefixtures("signal_when_a_file_is_there")
+def test_a_signal_that_comes_when_the_file_is_there_is_too_late(tmp_path):
     with STOPPING.watched():
         with atomic_file(tmp_path / "x") as stream:
             stream.write(b"all")
@@ -85,14 +90,8 @@ def test_a_signal_that_a_library_swallows_is_heeded_the_second_time(monkeypatch)
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_signal_during_an_intermediate_file_stops_the_program_after_it(tmp_path, monkeypatch):
-    replace = Path.replace
-
-    def interrupted(self, target):
-        replace(self, target)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    monkeypatch.setattr(Path, "replace", interrupted)
+@pytest.mark.usefixtures("signal_when_a_file_is_there")
+def test_a_signal_during_an_intermediate_file_stops_the_program_after_it(tmp_path):
     with (
         STOPPING.watched(),
         pytest.raises(Terminated),

@@ -13,7 +13,7 @@ __all__ = ["STOPPING", "Stopping", "Terminated"]
 
 
 CLEANING_UP = 2.0
-"""Seconds."""
+"""Seconds that a program may take to remove its files after the first signal."""
 
 
 class Terminated(BaseException):

@@ -44,7 +44,7 @@ A study is a folder ``trueodds_studies/papers/<name>`` (hyphens become underscor
 
    - ``results.table("log_loss", rows="set", columns="method", part="cv", model="ada-o")`` is a
      pandas frame of means.
-   - :func:`beside` puts the paper's numbers, CSV files in its folder, next to ours.
+   - :func:`beside` makes a table of our numbers and the paper's, which are CSV files in its folder.
    - :func:`critical_difference_figure` draws Demšar's diagrams of such frames, and
      :func:`significantly_better` applies Nemenyi's test; :mod:`trueodds.stats` has the others.
    - ``Figure.of(name, title, figure)`` takes any matplotlib figure.
