@@ -65,18 +65,20 @@ from trueodds.inputs._scores import (
 )
 from trueodds.inputs._tensors import returns_like_input
 from trueodds.inputs._weights import (
-    MOST_WEIGHT,
-    check_effective_rows,
-    check_weight_size,
+    MOST_COUNT,
+    Weights,
+    check_count_size,
+    check_counts,
+    check_importances,
+    mass_of,
     repeat_rows,
-    validate_weights,
 )
 
 __all__ = [
     "LONGEST_LABEL",
     "METRIC_WORDS",
+    "MOST_COUNT",
     "MOST_LABEL",
-    "MOST_WEIGHT",
     "ROW_SUM_TOLERANCE",
     "SCORE_WORDS",
     "Floats",
@@ -84,6 +86,7 @@ __all__ = [
     "LabelOrder",
     "LabelSmoothing",
     "Labels",
+    "Weights",
     "Words",
     "as_codes",
     "as_dense",
@@ -94,8 +97,10 @@ __all__ = [
     "as_seed",
     "as_tuple",
     "check_choice",
-    "check_effective_rows",
+    "check_count_size",
+    "check_counts",
     "check_flag",
+    "check_importances",
     "check_increasing",
     "check_instance",
     "check_integer",
@@ -109,7 +114,6 @@ __all__ = [
     "check_smoothing",
     "check_text",
     "check_unit_interval",
-    "check_weight_size",
     "dense_labels",
     "direction_hint",
     "encode_groups",
@@ -121,6 +125,7 @@ __all__ = [
     "is_missing",
     "known_codes",
     "label_column",
+    "mass_of",
     "label_probabilities",
     "number_text",
     "order_two_labels",
@@ -129,6 +134,5 @@ __all__ = [
     "returns_like_input",
     "seem_percentages",
     "validate_scores",
-    "validate_weights",
     "where",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.inputs import LONGEST_LABEL, MOST_WEIGHT, Floats, Labels
+from trueodds.inputs import LONGEST_LABEL, MOST_COUNT, Floats, Labels
 from trueodds.monitoring._state_file import MOST_ROWS, Fields, Moment, is_moment
 
 __all__ = [
@@ -156,7 +156,7 @@ class History:
         moments = fields.listed("moments", MAX_STRETCHES)
         if len(moments) != len(starts) or not all(is_moment(moment) for moment in moments):
             raise StateFormatError("state.stream.history.moments must be one time for each start.")
-        cells = fields.array("cells", (len(starts), N_PARTS, 4), 0.0, rows * MOST_WEIGHT)
+        cells = fields.array("cells", (len(starts), N_PARTS, 4), 0.0, rows * MOST_COUNT)
         if bool((cells[..., 1:] > cells[..., :1] * (1 + 1e-9) + 1e-9).any()):
             raise StateFormatError("state.stream.history.cells has more positives than rows.")
         return cls(list(starts), list(moments), [np.ascontiguousarray(block) for block in cells])
@@ -278,7 +278,7 @@ class Bets:
             open_share=fields.array("open_share", (places,), float(kept_for_later(rows + 1)), 1.0),
             value=fields.array("value", (places,), 0.0, LARGEST_STATE),
             named=named,
-            sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_WEIGHT),
+            sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_COUNT),
             history=History.from_dict(fields.raw("history"), int(rows)),
             groups=fields.texts("groups", n_groups),
             n_unlabeled=fields.count("unlabeled"),

@@ -17,7 +17,7 @@ from trueodds.inputs import (
     as_floats,
     check_label_length,
     check_length,
-    check_weight_size,
+    check_count_size,
     dense_labels,
     is_missing,
     known_codes,
@@ -134,7 +134,7 @@ def row_weights(weight: Any, n: int) -> Floats:
         raise InputError(
             f"weight must be 0 or more and finite; got {values[bad][0]!r} {where(bad)}."
         )
-    check_weight_size(values, "weight")
+    check_count_size(values, "weight")
     return values
 
 

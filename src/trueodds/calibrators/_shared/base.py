@@ -30,6 +30,7 @@ from trueodds.inputs import (
     InputScale,
     Labels,
     LabelSmoothing,
+    Weights,
     as_dense,
     as_names,
     as_seed,
@@ -40,10 +41,10 @@ from trueodds.inputs import (
     check_smoothing,
     encode_labels,
     label_column,
+    mass_of,
     positive_column,
     returns_like_input,
     validate_scores,
-    validate_weights,
 )
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
 from trueodds.rows import Rows, errors_as_input_errors
@@ -179,16 +180,17 @@ class Calibrator(Estimator, ABC):
         return self._fit_bounded(self._bounded(rows))
 
     def _bounded(self, rows: Rows) -> Rows:
-        return rows.bounded(self.scale, by_order_alone=self.by_order_alone)
+        """The rows as every method learns from them: importances are counts, numbers are bounded."""
+        return rows.in_counts().bounded(self.scale, by_order_alone=self.by_order_alone)
 
     def _fit_bounded(self, rows: Rows) -> CalibrationMap:
         smoothed = rows.smoothed(self.label_smoothing)
         fit = self._fit if rows.scores.ndim == 1 else self._fit_multiclass
         name = type(self).__name__
-        with errors_as_input_errors(name, rows.scores, rows.weight), single_threaded_blas():
+        with errors_as_input_errors(name, rows.scores, rows.mass), single_threaded_blas():
             return fit(smoothed)
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> Self:
         """Fit the map to scores and labels.
 
         Parameters
@@ -201,24 +203,29 @@ class Calibrator(Estimator, ABC):
             of two sorted labels is positive; labels whose words contradict that (``"ja"`` and
             ``"nein"``) are refused.
         sample_weight : array-like of shape (n,), default=None
-            Row weights: a weight of k equals k repetitions, and a weight of zero leaves the row
-            out.
+            Importance of each row, which stays one observation. Only ratios matter: multiplying all
+            importances by a constant changes nothing. A row of importance zero is left out.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred: a count of k equals k repetitions.
 
         Returns
         -------
         self
         """
         self.check_settings()
-        rows = self.read_rows(scores, y, sample_weight, self.classes)
+        rows = self.read_rows(scores, y, sample_weight, counts, self.classes)
         rows.check_two_classes()
         return self._fit_rows(rows)
 
-    def read_rows(self, scores: Any, y: Any, sample_weight: Any, classes: Any) -> Rows:
+    def read_rows(
+        self, scores: Any, y: Any, sample_weight: Any, counts: Any, classes: Any
+    ) -> Rows:
         """Validate the arguments of ``fit``; rows of weight zero are left out."""
         return Rows.read(
             scores,
             y,
             sample_weight,
+            counts,
             scale=self.scale,
             classes=classes,
             rows_sum_to_one=self.rows_sum_to_one,
@@ -296,6 +303,7 @@ class Calibrator(Estimator, ABC):
         score: str | Sequence[str],
         label: str,
         weight: str | None = None,
+        counts: str | None = None,
         pos_label: Any = None,
         max_rows: int = MAX_ROWS,
     ) -> Self:
@@ -310,8 +318,9 @@ class Calibrator(Estimator, ABC):
             the sorted labels (or of ``classes``), one-vs-rest methods group each column on the
             engine. Methods that fit all classes jointly need whole rows: they collect all of them,
             or a random sample of ``max_rows``.
-        label, weight : str
-            Names of the columns.
+        label, weight, counts : str
+            Names of the columns: ``weight`` holds importances, ``counts`` how often each row
+            occurred.
         pos_label : label, default=None
             Positive class if there is one score column; by default the last of ``classes``, or of
             two sorted labels.
@@ -342,7 +351,9 @@ class Calibrator(Estimator, ABC):
             if pos_label is not None:
                 raise InputError("pos_label needs one score column; with several, use classes=.")
             alone = type(self)._fit_multiclass is Calibrator._fit_multiclass
-            return fit_columns(self, frame, columns, label, weight, max_rows, alone=alone)
+            return fit_columns(
+                self, frame, columns, label, weight, counts, max_rows, alone=alone
+            )
         declared = None if self.classes is None else _declared_pair(self.classes)
         if pos_label is None and declared is not None:
             pos_label = declared[1]
@@ -351,6 +362,7 @@ class Calibrator(Estimator, ABC):
             score=columns[0],
             label=label,
             weight=weight,
+            counts=counts,
             pos_label=pos_label,
             scale=self.scale,
             max_rows=max_rows,
@@ -436,9 +448,11 @@ class Calibrator(Estimator, ABC):
         probabilities = self.predict_proba(scores)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def score(self, scores: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None
+    ) -> float:
         """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
-        return _share_right(self.predict(scores), y, sample_weight)
+        return _share_right(self.predict(scores), y, sample_weight, counts)
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
         """Interval of the true probability at each score, given the fitted rows.
@@ -514,12 +528,11 @@ class Calibrator(Estimator, ABC):
         """Store the rows that intervals need."""
         self._kept, self._posteriors = keep_rows(rows, self.scale), None
 
-    def _keep_forecasts(self, p: Floats, codes: Labels, weight: Floats) -> None:
+    def _keep_forecasts(self, p: Floats, rows: Rows) -> None:
         """The same for a method whose predictions depend on more than the scores."""
-        own = weight > 0
-        forecasts = p[own, 1] if p.shape[1] == 2 else p[own]
-        kept = sample_rows(ForecastRows(forecasts, codes[own], weight[own], self.classes_))
-        self._kept, self._posteriors = kept, None
+        forecasts = p[:, 1] if p.shape[1] == 2 else p
+        kept = ForecastRows(forecasts, rows.codes, rows.weight, self.classes_).in_counts()
+        self._kept, self._posteriors = sample_rows(kept.of_positive_weight()), None
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """Lower and upper curve, as functions of the scores or of each class's prediction."""
@@ -590,10 +603,16 @@ class FeatureCalibrator(Calibrator):
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def score(
-        self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
     ) -> float:
         """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
-        return _share_right(self.predict(scores, features=features), y, sample_weight)
+        return _share_right(self.predict(scores, features=features), y, sample_weight, counts)
 
 
 class PosteriorCalibrator(Calibrator):
@@ -637,14 +656,16 @@ class PosteriorCalibrator(Calibrator):
         return [m.with_classes(self.map_.classes) for m in drawn]
 
 
-def _share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any) -> float:
+def _share_right(
+    predicted: npt.NDArray[Any], y: Any, sample_weight: Any, counts: Any
+) -> float:
     """Accuracy: the weighted share of rows whose label is the predicted one."""
     labels = label_column(y)
     if labels.dtype.kind == "O":
         encode_labels(labels)  # refuses what is missing or does not sort
     check_length(len(labels), "y", len(predicted), "scores")
-    weight = validate_weights(sample_weight, len(labels))
-    return float(np.average(predicted == labels, weights=weight))
+    weight = Weights.read(sample_weight, counts, len(labels))
+    return float(np.average(predicted == labels, weights=mass_of(weight)))
 
 
 def _declared_pair(classes: Any) -> npt.NDArray[Any]:
