@@ -176,7 +176,7 @@ class Rows:
 
         Every method learns from counts; here importances become counts, by one factor for all rows.
         """
-        if self.weight is None or self.weight.importance is None:
+        if self.weight is None or not self.has_importances:
             return self
         return replace(self, weight=self.weight.in_counts())
 
@@ -222,6 +222,16 @@ class Rows:
     def mass(self) -> Floats | None:
         """The same; None, which kernels need not read, if each is one."""
         return mass_of(self.weight)
+
+    @property
+    def has_importances(self) -> bool:
+        """Whether some rows matter more than others, beyond how often they occurred."""
+        return self.weight is not None and self.weight.importance is not None
+
+    @property
+    def effective(self) -> float:
+        """The number of rows of equal weight that they are worth."""
+        return float(len(self)) if self.weight is None else self.weight.effective
 
     @property
     def row_counts(self) -> Floats | None:
@@ -328,6 +338,16 @@ class CountedRows(Rows):
     def mass(self) -> Floats:
         """The weight at each score."""
         return self.counted.weight
+
+    @property
+    def has_importances(self) -> bool:
+        """Whether the table has sums of importances."""
+        return not self.counted.are_counts
+
+    @property
+    def effective(self) -> float:
+        """The number of rows of equal weight that the table is worth."""
+        return self.counted.effective
 
     def in_counts(self) -> CountedRows:
         """The same scores with the counts that the weights are worth in a likelihood."""

@@ -77,7 +77,10 @@ class ScoreTable:
             raise InputError("pass square_neg and square_pos together, or neither.")
         given = [column for column in self._fields() if column is not None]
         self._keep(*(np.array(as_floats(column, "a column of the table")) for column in given))
-        if self.score.ndim != 1 or len({column.shape for column in (self.score, *self.columns)}) > 1:
+        if (
+            self.score.ndim != 1
+            or len({column.shape for column in (self.score, *self.columns)}) > 1
+        ):
             raise InputError("the columns of a table must be 1-D and of one length.")
         if len(self.score) == 0:
             raise InputError("a ScoreTable needs at least one row.")
@@ -116,7 +119,9 @@ class ScoreTable:
             object.__setattr__(self, name, view)
 
     @classmethod
-    def _of_checked(cls, score: Floats, n_neg: Floats, n_pos: Floats, *squares: Floats) -> ScoreTable:
+    def _of_checked(
+        cls, score: Floats, n_neg: Floats, n_pos: Floats, *squares: Floats
+    ) -> ScoreTable:
         """Return a table of columns that were already validated."""
         table = cls.__new__(cls)
         table._keep(score, n_neg, n_pos, *squares)
@@ -146,14 +151,18 @@ class ScoreTable:
         """The number of rows that the table is worth: that of counts, or (Σw)²/Σw²."""
         return self.total**2 / float(self.square_weight.sum())
 
-    def in_counts(self) -> ScoreTable:
-        """The number of rows that the weights are worth in a likelihood; counts are unchanged."""
+    def scaled(self) -> ScoreTable:
+        """The same with importances that sum to the effective rows; counts are unchanged."""
         if self.are_counts:
             return self
-        rows_per_weight = float(self.weight.sum() / self.square_weight.sum())
-        return self._of_checked(
-            self.score, self.n_neg * rows_per_weight, self.n_pos * rows_per_weight
-        )
+        factor = float(self.weight.sum() / self.square_weight.sum())
+        powers = factor, factor, factor**2, factor**2
+        columns = (column * power for column, power in zip(self.columns, powers, strict=True))
+        return self._of_checked(self.score, *columns)
+
+    def in_counts(self) -> ScoreTable:
+        """The number of rows that the weights are worth in a likelihood; counts are unchanged."""
+        return self._of_checked(self.score, *self.scaled().columns[:2])
 
     def __len__(self) -> int:
         return len(self.score)
@@ -248,7 +257,9 @@ class ScoreTable:
             raise InputError(
                 f"y must have two classes; got {classes!r}. With several classes, pass pos_label."
             )
-        return cls.from_codes(score, positive, Weights.read(sample_weight, counts, len(score), raw=True))
+        return cls.from_codes(
+            score, positive, Weights.read(sample_weight, counts, len(score), raw=True)
+        )
 
     @classmethod
     def from_frame(
@@ -360,13 +371,19 @@ class ScoreTable:
                     scores.sort()
             return cls._of_checked(*merge_classes(*classes))
         order = np.argsort(score)
-        hit = positive[order].astype(np.float64)
+        return cls.from_sorted_codes(score[order], positive[order], weight.take(order))
+
+    @classmethod
+    def from_sorted_codes(cls, score: Floats, positive: Any, weight: Weights | None) -> ScoreTable:
+        """The same of rows in increasing order of their scores, all of positive weight."""
+        hit = np.asarray(positive, dtype=np.float64)
+        if weight is None:
+            return cls.of_sorted(score, 1 - hit, hit)
         columns: list[Floats] = []
         for values in (weight.values, *(() if weight.importance is None else (weight.squares,))):
-            ordered = values[order]
-            n_pos = hit * ordered
-            columns += [ordered - n_pos, n_pos]
-        return cls.of_sorted(score[order], *columns)
+            n_pos = hit * values
+            columns += [values - n_pos, n_pos]
+        return cls.of_sorted(score, *columns)
 
     @classmethod
     def of_sorted(cls, score: Floats, *columns: Floats) -> ScoreTable:

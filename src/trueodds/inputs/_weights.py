@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import Floats, Labels, as_dense, as_floats, number_text, where
+from trueodds.inputs._arrays import Floats, as_dense, as_floats, number_text, where
 
 __all__ = [
     "MOST_COUNT",
@@ -62,7 +62,7 @@ class Weights:
     @classmethod
     def read(
         cls, sample_weight: Any, counts: Any, n_rows: int, *, raw: bool = False
-    ) -> Self | None:
+    ) -> Weights | None:
         """Validate the arguments of a public function; None if there are none.
 
         Unless ``raw``, importances are scaled to sum to the effective rows. So a common factor
@@ -70,7 +70,7 @@ class Weights:
         before may be passed as ``sample_weight``.
         """
         if isinstance(sample_weight, Weights):
-            return cls(sample_weight.importance, sample_weight.count)
+            return sample_weight if raw else sample_weight.scaled()
         importance = None
         if sample_weight is not None:
             importance = check_importances(sample_weight, n_rows)
@@ -116,6 +116,14 @@ class Weights:
             None if self.importance is None else self.importance[rows],
             None if self.count is None else self.count[rows],
         )
+
+    def share(self, units: Any, of: Any) -> Self:
+        """The part of each count that falls to ``units`` of ``of`` whole rows."""
+        return type(self)(self.importance, self._count * units / np.maximum(of, 1))
+
+    @property
+    def _count(self) -> Floats:
+        return np.ones(len(self)) if self.count is None else self.count
 
     @cached_property
     def values(self) -> Floats:

@@ -187,12 +187,20 @@ class AutoCalibrator(FeatureCalibrator):
                 )
             method.check_settings()
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Compare the methods and fit the one that is taken.
 
         Parameters
         ----------
-        scores, y, sample_weight
+        scores, y, sample_weight, counts
             As every calibrator takes them.
         features : array-like or frame of shape (n, n_attributes), default=None
             The original features; required if one of the methods needs them.
@@ -202,14 +210,18 @@ class AutoCalibrator(FeatureCalibrator):
         self
         """
         if not self.needs_features:
-            return super().fit(scores, y, sample_weight)
+            return super().fit(scores, y, sample_weight, counts=counts)
         from trueodds.model_selection._comparison import read_compared_rows
 
         self.check_settings()
-        rows = read_compared_rows(scores, y, self.scale, sample_weight, self.classes)
+        rows = read_compared_rows(scores, y, self.scale, sample_weight, counts, self.classes)
         with self._fitting():
             self.map_, self.classes_ = self._choose(rows, features), rows.classes
         return self
+
+    def _bounded(self, rows: Rows) -> Rows:
+        """Importances stay importances: folds keep rows whole, and each fit counts its own."""
+        return rows.bounded(self.scale)
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         if self._select == "default":
@@ -453,7 +465,7 @@ def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
     scores = np.ascontiguousarray(scores[::every])
     before = IdentityMap(scale=fitted.scale).apply(scores)
     change = np.abs(fitted.map_.apply(scores) - before)
-    weight = None if rows.weight is None else rows.weight[::every]
+    weight = rows.row_weight[::every]
     size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
     used += f" Scores changed by {size:.2g} on average"
     return f"{used}, so calibration is hardly needed." if size < UNCHANGED else f"{used}."

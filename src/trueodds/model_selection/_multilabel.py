@@ -169,8 +169,8 @@ class LabelsTask:
 
     def both_classes(self, rows: Labels) -> npt.NDArray[np.bool_]:
         """For each label, whether rows of positive weight have it and lack it."""
-        weight = self.training.weight
-        kept = rows if weight is None else rows[weight[rows] > 0]
+        weight = self.training.weight_of(rows)
+        kept = rows if weight is None else rows[weight.values > 0]
         part = self.y[kept]
         return np.asarray((part.max(axis=0, initial=0) == 1) & (part.min(axis=0, initial=1) == 0))
 
@@ -195,7 +195,7 @@ class LabelsTask:
         )
 
     def _calibrated(self, scores: Floats, rows: Labels, k: int, scale: InputScale) -> Any:
-        weight = None if self.training.weight is None else self.training.weight[rows]
+        weight = self.training.weight_of(rows)
         asks = needs_features(self.calibrator)
         features = _safe_indexing(self.training.X, rows) if asks else None
         codes = self.y[rows, k].astype(np.intp)

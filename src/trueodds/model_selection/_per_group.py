@@ -40,10 +40,18 @@ class PerGroupCalibrator(FeatureCalibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         raise InputError("a map for each group needs features: call fit(scores, y, features=X).")
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Fit one map to all rows, and one to the rows of each group."""
         self.check_settings()
-        given = Rows.read(scores, y, sample_weight, scale=self.scale, classes=self.classes)
+        given = Rows.read(scores, y, sample_weight, counts, scale=self.scale, classes=self.classes)
         rows = given.of_positive_weight()
         rows.check_two_classes()
         weight = given.row_weight

@@ -149,7 +149,15 @@ class GroupCalibrator(FeatureCalibrator):
         if self.base is not None and self.base.needs_features:
             raise InputError("base must be a calibrator that does not need features.")
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Fit the one map and the effects of the features.
 
         Parameters
@@ -159,8 +167,10 @@ class GroupCalibrator(FeatureCalibrator):
         y : array-like of shape (n,)
             Labels of any sortable type.
         sample_weight : array-like of shape (n,), default=None
-            Row weights: a weight of k equals k repetitions, and a weight of zero leaves the row
+            Importance of each row, which stays one observation. A row of importance zero is left
             out.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred: a count of k equals k repetitions.
         features : array-like or frame of shape (n, n_features)
             Groups and features of the same rows; required.
 
@@ -169,7 +179,7 @@ class GroupCalibrator(FeatureCalibrator):
         self
         """
         self.check_settings()
-        given = Rows.read(scores, y, sample_weight, scale=self.scale, classes=self.classes)
+        given = Rows.read(scores, y, sample_weight, counts, scale=self.scale, classes=self.classes)
         weight = given.row_weight
         rows = given.of_positive_weight()
         rows.check_two_classes()
@@ -178,7 +188,7 @@ class GroupCalibrator(FeatureCalibrator):
         name = type(self).__name__
         with (
             self._fitting(),
-            errors_as_input_errors(name, rows.scores, rows.weight),
+            errors_as_input_errors(name, rows.scores, rows.mass),
             single_threaded_blas(),
         ):
             self._fit_effects(rows, space, encoded[weight > 0])

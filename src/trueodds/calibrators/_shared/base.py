@@ -22,13 +22,13 @@ from trueodds.calibrators._shared.intervals import (
     sample_rows,
     smaller,
 )
+from trueodds.engines.checks import WeightColumns
 from trueodds.engines.group import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (
     Floats,
     InputScale,
-    Labels,
     LabelSmoothing,
     Weights,
     as_dense,
@@ -217,9 +217,7 @@ class Calibrator(Estimator, ABC):
         rows.check_two_classes()
         return self._fit_rows(rows)
 
-    def read_rows(
-        self, scores: Any, y: Any, sample_weight: Any, counts: Any, classes: Any
-    ) -> Rows:
+    def read_rows(self, scores: Any, y: Any, sample_weight: Any, counts: Any, classes: Any) -> Rows:
         """Validate the arguments of ``fit``; rows of weight zero are left out."""
         return Rows.read(
             scores,
@@ -351,9 +349,8 @@ class Calibrator(Estimator, ABC):
             if pos_label is not None:
                 raise InputError("pos_label needs one score column; with several, use classes=.")
             alone = type(self)._fit_multiclass is Calibrator._fit_multiclass
-            return fit_columns(
-                self, frame, columns, label, weight, counts, max_rows, alone=alone
-            )
+            weights = WeightColumns(weight, counts)
+            return fit_columns(self, frame, columns, label, weights, max_rows, alone=alone)
         declared = None if self.classes is None else _declared_pair(self.classes)
         if pos_label is None and declared is not None:
             pos_label = declared[1]
@@ -448,9 +445,7 @@ class Calibrator(Estimator, ABC):
         probabilities = self.predict_proba(scores)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def score(
-        self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None
-    ) -> float:
+    def score(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> float:
         """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
         return _share_right(self.predict(scores), y, sample_weight, counts)
 
@@ -526,7 +521,7 @@ class Calibrator(Estimator, ABC):
 
     def _keep(self, rows: Rows) -> None:
         """Store the rows that intervals need."""
-        self._kept, self._posteriors = keep_rows(rows, self.scale), None
+        self._kept, self._posteriors = keep_rows(rows.in_counts(), self.scale), None
 
     def _keep_forecasts(self, p: Floats, rows: Rows) -> None:
         """The same for a method whose predictions depend on more than the scores."""
@@ -656,9 +651,7 @@ class PosteriorCalibrator(Calibrator):
         return [m.with_classes(self.map_.classes) for m in drawn]
 
 
-def _share_right(
-    predicted: npt.NDArray[Any], y: Any, sample_weight: Any, counts: Any
-) -> float:
+def _share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any, counts: Any) -> float:
     """Accuracy: the weighted share of rows whose label is the predicted one."""
     labels = label_column(y)
     if labels.dtype.kind == "O":

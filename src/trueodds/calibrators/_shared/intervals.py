@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,8 +37,8 @@ def keep_rows(rows: Rows, scale: InputScale) -> Rows | KeptCells:
     if isinstance(rows, CountedRows):
         return _cells_of_table(rows.counted, scale)
     if len(rows) <= (MANY_ROWS if rows.weight is None else FEW_ROWS):
-        weight = None if rows.weight is None else rows.weight.copy()
-        return Rows(rows.scores.copy(), rows.codes.astype(np.bool_), weight, rows.classes)
+        kept = Rows(rows.scores, rows.codes.astype(np.bool_), rows.weight, rows.classes)
+        return kept.take(np.arange(len(rows)))  # copies
     if rows.weight is None:
         return _cells_of_many(rows, scale)
     return _cells_of_table(rows.smoothed(None).table, scale)
@@ -49,12 +48,10 @@ def sample_rows(rows: Rows) -> Rows:
     """Copies of the rows, or of a random sample of them if there are many."""
     columns = rows.scores.shape[1] if rows.scores.ndim == 2 else 1
     most = max(MOST_VALUES // columns, FEWEST_ROWS)
-    chosen: Any = slice(None)
+    chosen = np.arange(len(rows))
     if len(rows) > most:
         chosen = np.random.default_rng(0).choice(len(rows), most, replace=False)
-    weight = None if rows.weight is None else np.array(rows.weight[chosen])
-    scores, codes = np.array(rows.scores[chosen]), np.array(rows.codes[chosen])
-    return replace(rows, scores=scores, codes=codes, weight=weight, label_smoothing=None)
+    return rows.take(chosen).smoothed(None)
 
 
 def smaller(kept: Any, scale: InputScale) -> Any:

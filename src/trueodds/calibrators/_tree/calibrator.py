@@ -34,6 +34,7 @@ from trueodds.exceptions import (
 )
 from trueodds.inputs import (
     Floats,
+    Weights,
     as_seed,
     as_tuple,
     check_choice,
@@ -47,7 +48,6 @@ from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps.features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.losses import row_losses
-from trueodds.numerics.magnitude import bounded_scores, bounded_weights
 from trueodds.rows import Rows, errors_as_input_errors
 
 __all__ = ["TreeCalibrator"]
@@ -198,7 +198,15 @@ class TreeCalibrator(FeatureCalibrator):
         if self.categorical is not None:
             as_tuple(self.categorical, "categorical")
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Fit the tree and the maps of its nodes.
 
         Parameters
@@ -208,8 +216,11 @@ class TreeCalibrator(FeatureCalibrator):
         y : array-like of shape (n,)
             Labels of any sortable type.
         sample_weight : array-like of shape (n,), default=None
-            Row weights: a whole weight of k equals k repetitions, and a weight of zero leaves the
-            row out.
+            Importance of each row, which stays one observation and is in one fold. A row of
+            importance zero is left out.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred: a count of k equals k repetitions, unless there are
+            importances as well: the repetitions are then in one fold.
         features : array-like or frame of shape (n, n_attributes)
             Original features of the same rows; required.
 
@@ -222,25 +233,32 @@ class TreeCalibrator(FeatureCalibrator):
             scores,
             y,
             sample_weight,
+            counts,
             scale=self.scale,
             classes=self.classes,
             keep_two_columns=True,
         )
         given.of_positive_weight().check_two_classes()
-        weight = given.row_weight
-        space, attributes = FeatureSpace.learn(features, self.categorical, weight)
-        learned = bounded_scores(given.scores, self.scale), bounded_weights(weight)
-        rows = TreeRows(learned[0], space.filled(attributes), given.codes, learned[1])
+        space, attributes = FeatureSpace.learn(features, self.categorical, given.row_weight)
+        bounded = self._bounded(given)
+        learned = bounded.scores, bounded.row_weight
+        rows = TreeRows(
+            learned[0],
+            space.filled(attributes),
+            given.codes,
+            learned[1],
+            are_counts=not given.has_importances,
+        ).of_positive_weight()
         with self._fitting(), errors_as_input_errors(type(self).__name__, *learned):
-            self._grow(rows.of_positive_weight().weighed(), space, given.classes)
+            self._grow(rows, space, given.classes)
         forecasts = self._tree().apply_to_all(given.scores, features)
-        self._keep_forecasts(forecasts, given.codes, weight)
+        self._keep_forecasts(forecasts, given)
         return self
 
     def _grow(self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any]) -> None:
         if self.cv != "weka":
             rows = canonical_rows(rows)
-        options = self._tree_options(rows.weight)
+        options = self._tree_options(rows.are_counts)
         tree, self.map_ = self._fit_tree(rows, space, classes, options)
         self.classes_ = classes
         self.n_iterations_ = tree.n_iterations
@@ -300,7 +318,7 @@ class TreeCalibrator(FeatureCalibrator):
         learn, apply = train.scores, test.scores
         if n_classes == 2 and learn.ndim == 2:
             learn, apply = positive_column(learn, self.scale), positive_column(apply, self.scale)
-        rows = Rows(learn, train.codes, train.weight)
+        rows = Rows(learn, train.codes, Weights(None, train.weight))
         rows.check_two_classes()
         return method.fit_map(rows).apply_to_all(apply)
 
@@ -326,15 +344,14 @@ class TreeCalibrator(FeatureCalibrator):
             scores = positive_column(scores, self.scale)
         return score_columns(scores, self.scale)[:, None]
 
-    def _tree_options(self, weight: Floats) -> TreeOptions:
+    def _tree_options(self, are_counts: bool) -> TreeOptions:
         weka = self.cv == "weka"
-        is_whole = bool((weight == np.floor(weight)).all())
         return TreeOptions(
             n_iterations=None if isinstance(self.n_iterations, str) else int(self.n_iterations),
             node_search=self.n_iterations == "node",
             n_folds=5 if self.cv == "weka" else int(self.cv),
             weka=weka,
-            whole_rows=not is_whole,
+            whole_rows=not are_counts,
             seed=as_seed(self.random_state, below=2**31 - 1),
             min_samples=float(self.min_samples),
             max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),

@@ -52,7 +52,7 @@ class FileGroups:
                     total, effective = own.aggregate(sums).fetchall()[0]
                     if self.counted:
                         rows, effective = round(total), None
-                table = count_rows(own, size, weight=weight)
+                table = count_rows(own, size, self.prepared.columns)
                 yield GroupCounts(column, value, rows, table, effective)
 
 

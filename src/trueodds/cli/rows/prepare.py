@@ -54,7 +54,7 @@ class Prepared:
     """Good rows with the names that commands use.
 
     ``relation`` has ``scores`` (``score``, or ``score_0``, ``score_1``, …), ``label`` as the code
-    of the class, ``weight``, ``group_0``, … and ``feature_0``, … , if requested.
+    of the class, ``weight``, ``counts``, ``group_0``, … and ``feature_0``, … , if requested.
     """
 
     source: DataSource
@@ -72,6 +72,7 @@ class Prepared:
             "score": list(self.columns.score),
             "label": self.columns.label,
             "weight": self.columns.weight,
+            "counts": self.columns.counts,
             "scale": self.columns.scale,
             "classes": list(self.classes.labels),
         }
@@ -121,8 +122,9 @@ def prepare(
     names = tuple(f"score_{number}" if many else "score" for number in range(len(numbers)))
     parts = [f"{number} AS {name}" for name, number in zip(names, numbers, strict=True)]
     parts.append(f"{classes.code} AS label")
-    if columns.weight is not None:
-        parts.append(f"{columns.number(source, columns.weight)} AS weight")
+    for role, name in (("weight", columns.weight), ("counts", columns.counts)):
+        if name is not None:
+            parts.append(f"{columns.number(source, name)} AS {role}")
     for title, group in (("group", columns.groups), ("feature", columns.features)):
         parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
     return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)

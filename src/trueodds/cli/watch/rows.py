@@ -200,7 +200,7 @@ def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> 
     )
     forecast = np.asarray(fitted(grouped.score))
     order = np.argsort(forecast, kind="stable")
-    table = ScoreTable.of_sorted(forecast[order], grouped.n_neg[order], grouped.n_pos[order])
+    table = ScoreTable.of_sorted(forecast[order], *(one[order] for one in grouped.columns))
     wanted = shown(classes[1])
     return direction_hint(
         table.n_neg,
@@ -347,7 +347,7 @@ class WatchedRows:
             column("number"),
             scores[0] if self.n_scores == 1 else np.stack(scores, axis=1),
             batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
-            column("weight"),
+            column("counts"),
             listed("grouping"),
             column("position"),
             column("file"),
@@ -393,8 +393,8 @@ def watched_rows(
     scores = [columns.number(source, name) for name in columns.score]
     parts = [f"{number} AS score_{k}" for k, number in enumerate(scores)]
     parts.append(f"CAST({label} AS INTEGER) AS label")
-    if columns.weight is not None:
-        parts.append(f"{columns.number(source, columns.weight)} AS weight")
+    if columns.counts is not None:
+        parts.append(f"{columns.number(source, columns.counts)} AS counts")
     if group is not None:
         parts.append(f"{as_text(group, source.kinds[group])} AS grouping")
     parts += [f"{quoted(FILE)} AS file", "rowid AS position"]
