@@ -12,12 +12,13 @@ from trueodds.exceptions import ConvergenceWarning, InputError, warn_user
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
+    Weights,
     as_dense,
     as_floats,
     check_integer,
     check_number,
+    mass_of,
     validate_scores,
-    validate_weights,
 )
 
 __all__ = ["adjust_prior", "as_prior", "estimate_prior"]
@@ -142,7 +143,7 @@ def estimate_prior(
     binary = prob.ndim == 1
     rows = np.stack([1 - prob, prob], axis=1) if binary else prob
     old = as_prior(old_prior, rows.shape[1], "old_prior")
-    weight = validate_weights(sample_weight, len(rows))
+    weight = mass_of(Weights.read(sample_weight, None, len(rows)))
     max_iter = check_integer(max_iter, "max_iter", 1)
     tol = check_number(tol, "tol")
     likelihood = rows / old

@@ -253,3 +253,9 @@ def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
             )
         repeated[name] = np.repeat(array, whole.astype(np.int64), axis=0)
     return repeated
+
+
+def check_effective_rows(n_effective: Any) -> float:  # leaves with evaluate_counts(n_effective=)
+    from trueodds.inputs._options import check_number
+
+    return check_number(n_effective, "n_effective", 1.0, MOST_COUNT)

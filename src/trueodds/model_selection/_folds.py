@@ -45,8 +45,8 @@ class Folds:
     """One partition: how many of each cell's rows are in which fold.
 
     A cell is a class, a score and an importance. Everything is computed for cells. So the order of
-    rows cannot matter, a count of k equals k rows, and ties cost nothing. Only counts are shared out
-    to several folds; a row stays whole, whatever its importance.
+    rows cannot matter, a count of k equals k rows, and ties cost nothing. Only counts are shared
+    out to several folds; a row stays whole, whatever its importance.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ class Calibrator(Estimator, ABC):
         return self._fit_bounded(self._bounded(rows))
 
     def _bounded(self, rows: Rows) -> Rows:
-        """The rows as every method learns from them: importances are counts, numbers are bounded."""
+        """The rows as every method learns from them: of counts, and of bounded numbers."""
         return rows.in_counts().bounded(self.scale, by_order_alone=self.by_order_alone)
 
     def _fit_bounded(self, rows: Rows) -> CalibrationMap:

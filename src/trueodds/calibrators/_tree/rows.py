@@ -16,8 +16,8 @@ __all__ = ["TreeRows", "canonical_rows"]
 class TreeRows:
     """Scores (n,) or (n, m), encoded features (n, d), class codes and weights.
 
-    ``weight`` is what a row is worth in a likelihood; ``are_counts``: whether that is a whole number
-    of rows, which may be in different folds.
+    ``weight`` is what a row is worth in a likelihood; ``are_counts``: whether that is a whole
+    number of rows, which may be in different folds.
     """
 
     scores: Floats
