@@ -57,6 +57,8 @@ class Rows:
         The labels that the codes stand for; by default the codes themselves.
     label_smoothing : "platt", float or None, default=None
         What a label counts as; see :meth:`trueodds.ScoreTable.smoothed`.
+    offset : float, default=0
+        Log-odds of the counts minus those of what is to be learned; see :meth:`in_counts`.
     """
 
     scores: Floats
@@ -64,6 +66,7 @@ class Rows:
     weight: Weights | None = None
     classes: Any = None
     label_smoothing: LabelSmoothing = None
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.classes is None:
@@ -171,13 +174,22 @@ class Rows:
         logger.info("left out %s rows of weight zero", f"{len(kept) - kept.sum():,}")
         return self.take(kept)
 
-    def in_counts(self) -> Self:
+    def in_counts(self, *, by_class: bool = False) -> Self:
         """The same rows with the counts that they are worth in a likelihood.
 
-        Every method learns from counts; here importances become counts, by one factor for all rows.
+        Every method learns from counts; here importances become counts. All rows have one factor;
+        with ``by_class`` each class may have its own, and :attr:`offset` is the log-odds that this
+        adds. See :meth:`trueodds.ScoreTable.rows_per_weight_of_class`.
         """
         if self.weight is None or not self.has_importances:
             return self
+        if by_class and self.scores.ndim == 1:
+            table = ScoreTable.from_codes(self.scores, self.codes, self.weight)
+            factors = table.rows_per_weight_of_class
+            if factors is not None:
+                count = self.weight.values * np.where(self.codes, factors[1], factors[0])
+                offset = float(np.log(factors[1] / factors[0]))
+                return replace(self, weight=Weights(None, count), offset=offset)
         return replace(self, weight=self.weight.in_counts())
 
     def check_two_classes(self) -> None:
@@ -315,6 +327,7 @@ class CountedRows(Rows):
         counted: ScoreTable,
         classes: npt.NDArray[Any] | None = None,
         label_smoothing: LabelSmoothing = None,
+        offset: float = 0.0,
     ) -> None:
         vars(self).update(
             counted=counted,
@@ -322,6 +335,7 @@ class CountedRows(Rows):
             weight=None,
             classes=np.arange(2) if classes is None else classes,
             label_smoothing=label_smoothing,
+            offset=offset,
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -349,11 +363,16 @@ class CountedRows(Rows):
         """The number of rows of equal weight that the table is worth."""
         return self.counted.effective
 
-    def in_counts(self) -> CountedRows:
+    def in_counts(self, *, by_class: bool = False) -> CountedRows:
         """The same scores with the counts that the weights are worth in a likelihood."""
         if self.counted.are_counts:
             return self
-        return CountedRows(self.counted.in_counts(), self.classes, self.label_smoothing)
+        factors = self.counted.rows_per_weight_of_class if by_class else None
+        if factors is None:
+            return CountedRows(self.counted.in_counts(), self.classes, self.label_smoothing)
+        table = self.counted.times(*factors)
+        offset = float(np.log(factors[1] / factors[0]))
+        return CountedRows(table, self.classes, self.label_smoothing, offset)
 
     def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> CountedRows:
         """The same scores and counts as numbers that float64 can calculate with."""
@@ -365,11 +384,11 @@ class CountedRows(Rows):
         if score is self.scores and bounded is counts:
             return self
         table = ScoreTable.of_sorted(score, *bounded)
-        return CountedRows(table, self.classes, self.label_smoothing)
+        return CountedRows(table, self.classes, self.label_smoothing, self.offset)
 
     def smoothed(self, label_smoothing: LabelSmoothing) -> CountedRows:
         """The same counts with other targets."""
-        return CountedRows(self.counted, self.classes, label_smoothing)
+        return CountedRows(self.counted, self.classes, label_smoothing, self.offset)
 
     def uncounted(self) -> Rows:
         """One row for each score and class."""

@@ -37,6 +37,11 @@ from trueodds.numerics.label_targets import binary_targets, smooth_counts
 
 __all__ = ["ScoreTable"]
 
+CONSTANT_WITHIN = 0.95
+"""Importances of a class are nearly constant if its rows are worth this share of their number."""
+CLASSES_WORTH = 1.2
+"""Classes have factors of their own if that makes the rows worth this many times as much."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
@@ -160,9 +165,39 @@ class ScoreTable:
         columns = (column * power for column, power in zip(self.columns, powers, strict=True))
         return self._of_checked(self.score, *columns)
 
+    @cached_property
+    def rows_per_weight_of_class(self) -> tuple[float, float] | None:
+        """Σw/Σw² of the negatives and of the positives, if each class should be counted by its own.
+
+        So it is with class weights, and where one class was undersampled: importances are nearly
+        constant within each class, and the classes together are worth many more rows than all rows
+        counted by one factor. None otherwise.
+        """
+        if self.square_neg is None or self.square_pos is None:
+            return None
+        sums = [float(column.sum()) for column in self.columns]
+        if min(sums) == 0:
+            return None
+        factors = sums[0] / sums[2], sums[1] / sums[3]
+        effective = sums[0] * factors[0], sums[1] * factors[1]
+        if sum(effective) < CLASSES_WORTH * self.effective:
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 without rows, or tiny weights
+            worth = np.nansum(
+                np.divide(self.columns[:2], self.columns[2:]) * self.columns[:2], axis=1
+            )
+        if (np.array(effective) < CONSTANT_WITHIN * worth).any():
+            return None
+        return factors
+
+    def times(self, neg: float, pos: float) -> ScoreTable:
+        """Counts: the sums of each class times a number."""
+        return self._of_checked(self.score, self.n_neg * neg, self.n_pos * pos)
+
     def in_counts(self) -> ScoreTable:
         """The number of rows that the weights are worth in a likelihood; counts are unchanged."""
-        return self._of_checked(self.score, *self.scaled().columns[:2])
+        factor = float(self.weight.sum() / self.square_weight.sum())
+        return self if self.are_counts else self.times(factor, factor)
 
     def __len__(self) -> int:
         return len(self.score)

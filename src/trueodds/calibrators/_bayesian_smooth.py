@@ -96,6 +96,9 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
     def _check_options(self) -> None:
         check_choice(self.monotone, (True, False), "monotone")
 
+    def _counts_by_class(self) -> bool:
+        return True
+
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
         unit = deviation_unit(table.score, table.weight) if self.scale == "raw" else 1.0
@@ -104,6 +107,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
             table.n_neg,
             table.n_pos,
             centered_on_scores=self.scale != "raw",
+            offset=rows.offset,
         )
         self.posterior_ = replace(posterior, z=posterior.z * unit)
         return self._map_of(posterior.log_odds())

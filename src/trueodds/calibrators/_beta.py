@@ -90,6 +90,9 @@ class BetaCalibrator(Calibrator):
         check_choice(self.monotone, ("auto", True, False), "monotone")
         check_choice(self.loss, ("log", "brier"), "loss")
 
+    def _counts_by_class(self) -> bool:
+        return self.parameters != "ab" and self.loss == "log"
+
     def _fit(self, rows: Rows) -> CalibrationMap:
         design = DESIGNS[self.parameters]
         return fit_log_odds_map(

@@ -161,6 +161,10 @@ class Calibrator(Estimator, ABC):
     def _fit(self, rows: Rows) -> CalibrationMap:
         """The map of rows of two classes, both of which have weight."""
 
+    def _counts_by_class(self) -> bool:
+        """Whether ``_fit`` allows for ``rows.offset``, which needs a constant in the log-odds."""
+        return False
+
     def _check_options(self) -> None:
         """Refuse options of this method that make no sense, before anything is computed."""
 
@@ -181,7 +185,8 @@ class Calibrator(Estimator, ABC):
 
     def _bounded(self, rows: Rows) -> Rows:
         """The rows as every method learns from them: of counts, and of bounded numbers."""
-        return rows.in_counts().bounded(self.scale, by_order_alone=self.by_order_alone)
+        counted = rows.in_counts(by_class=self._counts_by_class())
+        return counted.bounded(self.scale, by_order_alone=self.by_order_alone)
 
     def _fit_bounded(self, rows: Rows) -> CalibrationMap:
         smoothed = rows.smoothed(self.label_smoothing)
@@ -232,9 +237,8 @@ class Calibrator(Estimator, ABC):
     def _fit_rows(self, rows: Rows) -> Self:
         """Fit to validated rows and set the fitted attributes."""
         start = time.perf_counter()
-        rows = self._bounded(rows)
         with self._fitting():
-            self._set_fitted(self._fit_bounded(rows), rows)
+            self._set_fitted(self.fit_map(rows), rows)
         name, family = type(self).__name__, self.map_.family
         logger.info("%s fitted a %s map in %.3f s", name, family, time.perf_counter() - start)
         return self
@@ -521,7 +525,8 @@ class Calibrator(Estimator, ABC):
 
     def _keep(self, rows: Rows) -> None:
         """Store the rows that intervals need."""
-        self._kept, self._posteriors = keep_rows(rows.in_counts(), self.scale), None
+        rows = rows.bounded(self.scale, by_order_alone=self.by_order_alone)
+        self._kept, self._posteriors = keep_rows(rows.in_counts(by_class=True), self.scale), None
 
     def _keep_forecasts(self, p: Floats, rows: Rows) -> None:
         """The same for a method whose predictions depend on more than the scores."""
@@ -680,5 +685,6 @@ def _posterior(cells: KeptCells, scale: InputScale) -> CurvePosterior:
             cells.n_pos,
             centered_on_scores=scale != "raw",
             with_simplest=False,
+            offset=cells.offset,
         )
     return replace(posterior, z=np.asarray(posterior.z * cells.unit))

@@ -99,7 +99,7 @@ def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> 
         table = ScoreTable.from_grouped(grouped, max_rows)
         maps.append(calibrator.fit_map(Rows.of_table(table)))
     fitted = OneVsRestMap(maps=tuple(maps), scale=calibrator.scale)
-    calibrator._set_fitted(fitted, calibrator._bounded(read))
+    calibrator._set_fitted(fitted, read)
 
 
 def _fit_sample(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:

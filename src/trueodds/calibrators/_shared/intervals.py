@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,13 +36,13 @@ def keep_rows(rows: Rows, scale: InputScale) -> Rows | KeptCells:
     if rows.scores.ndim == 2:
         return sample_rows(rows)
     if isinstance(rows, CountedRows):
-        return _cells_of_table(rows.counted, scale)
+        return _cells_of_table(rows.counted, scale, rows.offset)
     if len(rows) <= (MANY_ROWS if rows.weight is None else FEW_ROWS):
-        kept = Rows(rows.scores, rows.codes.astype(np.bool_), rows.weight, rows.classes)
+        kept = replace(rows.smoothed(None), codes=rows.codes.astype(np.bool_))
         return kept.take(np.arange(len(rows)))  # copies
     if rows.weight is None:
         return _cells_of_many(rows, scale)
-    return _cells_of_table(rows.smoothed(None).table, scale)
+    return _cells_of_table(rows.smoothed(None).table, scale, rows.offset)
 
 
 def sample_rows(rows: Rows) -> Rows:
@@ -87,7 +88,7 @@ def _are_many(rows: Rows) -> bool:
 
 def _cells(rows: Rows, column: Floats, positive: int, scale: InputScale) -> KeptCells:
     table = ScoreTable.from_codes(column, rows.codes == positive, rows.weight)
-    return _cells_of_table(table, scale)
+    return _cells_of_table(table, scale, rows.offset)
 
 
 def _cells_of_many(rows: Rows, scale: InputScale) -> KeptCells:
@@ -96,7 +97,7 @@ def _cells_of_many(rows: Rows, scale: InputScale) -> KeptCells:
     return kept_of_rows(rows.scores, as_codes(rows.codes), scale)
 
 
-def _cells_of_table(table: ScoreTable, scale: InputScale) -> KeptCells:
+def _cells_of_table(table: ScoreTable, scale: InputScale, offset: float) -> KeptCells:
     from trueodds.numerics.smooth_curve.kept import kept_of_columns
 
-    return kept_of_columns(table.score, table.n_neg, table.n_pos, scale)
+    return replace(kept_of_columns(table.score, table.n_neg, table.n_pos, scale), offset=offset)
