@@ -94,7 +94,7 @@ def test_fit_and_show(one, method, figures, command, folder):
     }
     expected |= numbers
     if one.w is not None:
-        expected["metadata"]["total_weight"] = w.sum()
+        expected["metadata"]["effective_rows"] = w.sum()
     listed = {
         "parameters.lower": "where a clip begins: no score of the file is beyond it",
         "parameters.upper": "where a clip begins: no score of the file is beyond it",
