@@ -195,7 +195,8 @@ class Resampler:
         size = int(place.max()) + 1
         spread = row_losses("brier_score", view.codes, view.prob)
         losses = [row_losses(loss, sample.codes, sample.prob) for loss in LOSSES]
-        one = importance = np.ones(len(sample))
+        one: Floats = np.ones(len(sample))
+        importance = one
         sizes = one if sample.weight is None else sample.weight.row_counts
         if sample.weight is not None and sample.weight.importance is not None:
             importance = sample.weight.importance
