@@ -86,7 +86,7 @@ class HistogramCalibrator(Calibrator):
         edges = self._uniform_edges(rows.scores)
         each = rows.uncounted()
         sums = bin_sums(
-            each.scores, each.codes, each.mass, edges, uniform=self.scale == "probability"
+            each.scores, each.codes, each.weight, edges, uniform=self.scale == "probability"
         )
         n_neg, n_pos = smooth_counts(sums.weight - sums.positive, sums.positive, *rows.targets)
         if sums.weight.all():

@@ -144,7 +144,7 @@ def decision_curve(
         default=0.9
         Confidence level of the pointwise intervals.
     sample_weight, counts, classes
-        As in :func:`net_benefit`. A row of any importance is one observation, and a count of k is k.
+        As in :func:`net_benefit`. A row of any importance is one observation; a count of k is k.
 
     Returns
     -------

@@ -182,7 +182,9 @@ def read_outcomes(
         n_rows = int(rows.weight.row_counts.sum())
     event = rows.codes[order] == 1
     below, squares = (
-        np.pad(np.cumsum([np.where(event, 0.0, v), np.where(event, v, 0.0)], axis=1), ((0, 0), (1, 0)))
+        np.pad(
+            np.cumsum([np.where(event, 0.0, v), np.where(event, v, 0.0)], axis=1), ((0, 0), (1, 0))
+        )
         for v in (share, squared)
     )
     return Outcomes(rows.scores[order], below, squares, n_rows)

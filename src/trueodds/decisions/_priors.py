@@ -147,7 +147,7 @@ def estimate_prior(
     binary = prob.ndim == 1
     rows = np.stack([1 - prob, prob], axis=1) if binary else prob
     old = as_prior(old_prior, rows.shape[1], "old_prior")
-    weight = mass_of(Weights.read(sample_weight, None, len(rows)))
+    weight = mass_of(Weights.read(sample_weight, counts, len(rows)))
     max_iter = check_integer(max_iter, "max_iter", 1)
     tol = check_number(tol, "tol")
     likelihood = rows / old

@@ -342,7 +342,12 @@ class GroupColumn:
 
 
 def read_grouped(
-    y_true: Any, y_prob: Any, groups: Mapping[str, Any], sample_weight: Any, counts: Any, classes: Any
+    y_true: Any,
+    y_prob: Any,
+    groups: Mapping[str, Any],
+    sample_weight: Any,
+    counts: Any,
+    classes: Any,
 ) -> tuple[Forecasts, list[GroupColumn], npt.NDArray[np.intp]]:
     """The event, the columns of groups, and the row of a column that each observation is of."""
     sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)

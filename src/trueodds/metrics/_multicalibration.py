@@ -260,7 +260,7 @@ def multicalibration_error(
 
 
 class _Cells:
-    """Rows of one probability, importance and value of each column, in the order of probabilities."""
+    """Rows that are alike in probability, importance and columns, by increasing probability."""
 
     def __init__(self, view: Forecasts, codes: Codes) -> None:
         finest = np.unique(codes, axis=0, return_inverse=True)[1].ravel()

@@ -11,7 +11,7 @@ from scipy.special import bdtri, ndtri
 from trueodds.basics.imports import require
 from trueodds.basics.wording import NOTHING, decimal_text, p_text
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, Weights, as_seed, check_integer, check_level
+from trueodds.inputs import Weights, as_seed, check_integer, check_level
 from trueodds.metrics._curve_errors import CURVE_ERRORS, errors_of_gaps, errors_of_rows
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read_options
 from trueodds.metrics._intervals import MetricInterval, Units, _defined, _interval, read_units

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueodds.inputs import Floats, Weights
 from trueodds.metrics import reliability_curve
+from trueodds.metrics._curves import CurveOptions, FlexibleCurve
 from trueodds.metrics._sample import TOP_LABEL, Forecasts, event_of
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.natural_spline import weighted_quantile
@@ -40,7 +41,9 @@ def diagrams(
     if rows.binary:
         events = [(1, "positive", str(rows.classes[1]))]
     else:
-        frequent = np.argsort(-np.bincount(rows.codes, rows.row_counts), kind="stable")[:MAX_CLASS_DIAGRAMS]
+        frequent = np.argsort(-np.bincount(rows.codes, rows.row_counts), kind="stable")[
+            :MAX_CLASS_DIAGRAMS
+        ]
         events = [(TOP_LABEL, "top", "most probable class")]
         events += [(int(k), "class", str(rows.classes[k])) for k in sorted(frequent)]
     found = []
@@ -105,27 +108,16 @@ def _smooth(event: Forecasts, level: float) -> dict[str, Any] | None:
         np.concatenate([importance, mean * at, mean * (1 - at)]),
         np.concatenate([counts, np.ones(2 * len(at))]),
     )
-    curve = reliability_curve(
-        np.concatenate([event.hit, np.ones(len(at), bool), np.zeros(len(at), bool)]).astype(
-            np.intp
-        ),
-        np.concatenate([event.prob, at, at]),
-        strategy="splines",
-        band="confidence",
-        level=level,
-        sample_weight=held,
-    )
-    inside = np.flatnonzero(_between_quantiles(curve.prob_pred, event))
+    hit = np.concatenate([event.hit, np.ones(len(at), bool), np.zeros(len(at), bool)])
+    view = Forecasts(np.concatenate([event.prob, at, at]), hit, held)
+    curve = FlexibleCurve.of(view, CurveOptions("splines"))
+    points = curve.drawn(view, level, "confidence")
+    inside = np.flatnonzero(_between_quantiles(points[0], event))
     if len(inside) < 2:
         return None
     kept = inside[np.linspace(0, len(inside) - 1, SMOOTH_POINTS).round().astype(np.intp)]
-    columns = {
-        "predicted": curve.prob_pred,
-        "observed": curve.prob_true,
-        "band_low": curve.band_low,
-        "band_high": curve.band_high,
-    }
-    return {name: numbers(np.asarray(v)[np.unique(kept)]) for name, v in columns.items()}
+    names = ("predicted", "observed", "band_low", "band_high")
+    return {name: numbers(v[np.unique(kept)]) for name, v in zip(names, points, strict=True)}
 
 
 def _between_quantiles(prob: Floats, event: Forecasts) -> Any:

@@ -181,7 +181,7 @@ def _nearest(values: Floats, times: Floats, shares: Floats) -> Floats:
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(times[order])
     rank = np.rint(shares * (reached[-1] - 1))
-    return values[order][np.searchsorted(reached, rank, side="right")]
+    return np.asarray(values[order][np.searchsorted(reached, rank, side="right")])
 
 
 # ----- costs of decisions -------------------------------------------------------------------------

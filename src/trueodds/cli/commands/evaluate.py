@@ -165,7 +165,7 @@ def _groups(
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs a single score column.")
-    found = find_groups(prepared, max_groups, counted=data.counts is not None)
+    found = find_groups(prepared, max_groups)
     measured = evaluate_groups(found.counts(), level=level)
     entries = measured.pop("groups")
     return {
