@@ -470,8 +470,7 @@ def _table(rows: Rows) -> ScoreTable:
 
 
 def _counted_groups(draw: Draw, rows: Rows) -> Any:
-    effective = hostile(draw, None) if draw.once_in(8) else draw.pick((None, 5.5))
-    return [metrics.GroupCounts("g", name, rows.n, _table(rows), effective) for name in "ab"]
+    return [metrics.GroupCounts("g", name, rows.n, _table(rows)) for name in "ab"]
 
 
 def _score_columns(rows: Rows) -> Any:
