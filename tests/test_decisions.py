@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -46,6 +48,38 @@ def test_best_decision_is_the_threshold_rule(cost_fp, cost_fn, prob):
     far = [p for p in prob if abs(p - threshold) > 1e-9] or [0.999999]
     decision = best_decision(far, [[0, cost_fp], [cost_fn, 0]])
     assert decision.tolist() == [int(p >= threshold) for p in far]
+
+
+def test_a_probability_at_the_threshold_gives_one_decision_everywhere():
+    for cost_fp, cost_fn in itertools.product(range(1, 41), repeat=2):
+        threshold = optimal_threshold(cost_fp, cost_fn)
+        below, above = np.nextafter(threshold, [0, 1])
+        written = float(f"{cost_fp / (cost_fp + cost_fn):.15g}")  # 0.6, not 0.6000000000000001
+        p = np.array([below, threshold, above, written])
+        costs = [[0, cost_fp], [cost_fn, 0]]
+        acts = p >= threshold
+        assert (best_decision(p, costs) == acts).all()
+        assert (best_decision(np.column_stack([1 - p, p]), costs)[1:3] == 1).all()
+        for one, act in zip(p, acts, strict=True):
+            y, same = [1, 1, 1, 0], [one] * 4
+            by_hand = cost_fp / 4 if act else 3 * cost_fn / 4
+            assert realized_cost(y, same, costs) == by_hand
+            curve = cost_curve(y, same, cost_fp=cost_fp, cost_fn=cost_fn)
+            assert curve.theoretical_cost == by_hand
+
+
+def test_costs_are_read_like_a_threshold_for_the_smaller_label_too():
+    y, pair = ["a", "a", "a", "b"], [[0.6, 0.4]] * 4
+    curve = cost_curve(y, pair, cost_fp=3, cost_fn=2, pos_label="a")
+    assert curve.theoretical_threshold == 0.6
+    turned = [[0.4, 0.6]] * 4
+    cost = realized_cost(y, turned, [[0, 3], [2, 0]], classes=["b", "a"])
+    assert curve.theoretical_cost == cost == 3 / 4
+
+
+def test_the_message_on_wrong_costs_states_them():
+    with pytest.raises(InputError, match="cost_fp − cost_tn = -2 and cost_fn − cost_tp = 5"):
+        optimal_threshold(1, 5, cost_tn=3)
 
 
 def test_decisions_of_three_classes_and_more_decisions_than_classes():
