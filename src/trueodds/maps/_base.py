@@ -91,8 +91,6 @@ class CalibrationMap(ABC):
     """Whether :meth:`_apply` is a compiled loop, which raises no warnings of NumPy."""
     reduces_pairs: ClassVar[bool] = True
     """Whether two columns are reduced to the score of the positive class before the formula."""
-    absorbs_prior: ClassVar[bool] = False
-    """Whether another base rate is a change of the map's own parameters."""
     trained_in_torch: ClassVar[tuple[str, ...]] = ()
     """Fields that can be trained further in torch."""
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
@@ -185,12 +183,15 @@ class CalibrationMap(ABC):
         """The probability of the positive class from one score, or of each class from as many."""
 
     def _with_log_odds_shift(self, shift: float, tolerance: float) -> CalibrationMap:
-        """The map with a constant added to its log-odds; for families that absorb a prior."""
-        raise NotImplementedError(self.family)
+        """The map of two classes with a constant added to its log-odds."""
+        return self._with_logit_shift(np.array([0.0, shift]))
 
     def _with_logit_shift(self, shift: Floats) -> CalibrationMap:
-        """The map with a constant added to each class's logit; for families that absorb a prior."""
-        raise NotImplementedError(self.family)
+        """The map with a constant added to each class's logit; an error if no formula has one."""
+        raise InputError(
+            f"a {type(self).__name__} cannot include a change of the base rate; apply "
+            "adjust_prior to its results."
+        )
 
     @returns_like_input
     def __call__(self, scores: Any, features: Any = None) -> Floats:

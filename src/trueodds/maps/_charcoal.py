@@ -6,7 +6,7 @@ Benton, Calibration for anomaly detection, equations 11 and 12.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -174,6 +174,9 @@ class CharcoalGrillMap(BinaryMap):
         shares = tuple(Softmax(exponents, coal) for coal in range(len(exponents)))
         return sigmoid_expression(z / Dot(tuple(temperatures), shares) + self.bias)
 
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> CharcoalGrillMap:
+        return replace(self, bias=self.bias + shift)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CharcoalSoftmaxMap(CalibrationMap):
@@ -327,6 +330,9 @@ class CharcoalSoftmaxMap(CalibrationMap):
             temperature = self._field_expression(relative, whole)
         eta = tuple(r / temperature + b for r, b in zip(relative, self.bias.tolist(), strict=True))
         return tuple(Softmax(eta, index) for index in range(len(eta)))
+
+    def _with_logit_shift(self, shift: Floats) -> CharcoalSoftmaxMap:
+        return replace(self, bias=self.bias + shift)
 
     def _log_parts(self, scores: Sequence[Expression]) -> tuple[tuple[Expression, ...], Expression]:
         """The r and L of :meth:`_formulas`."""

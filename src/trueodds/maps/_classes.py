@@ -78,7 +78,6 @@ class IdentityMap(CalibrationMap):
     """
 
     family: ClassVar[str] = "identity"
-    absorbs_prior: ClassVar[bool] = True
     reduces_pairs: ClassVar[bool] = False
 
     @property
@@ -148,7 +147,6 @@ class SoftmaxMap(CalibrationMap):
     floor: float = -np.inf
 
     family: ClassVar[str] = "softmax"
-    absorbs_prior: ClassVar[bool] = True
     reduces_pairs: ClassVar[bool] = False
     compiled: ClassVar[bool] = True
     trained_in_torch: ClassVar[tuple[str, ...]] = ("weights", "bias")
@@ -358,6 +356,9 @@ class StructuredSoftmaxMap(CalibrationMap):
             rest = Dot(tuple(weights), tuple(terms))
             result.append(steepness * own + rest + float(self.bias[k]))
         return tuple(result)
+
+    def _with_logit_shift(self, shift: Floats) -> StructuredSoftmaxMap:
+        return replace(self, bias=self.bias + shift)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

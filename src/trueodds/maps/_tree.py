@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -337,6 +337,12 @@ class TreeMap(CalibrationMap):
             p = below(0, 0)
             return 1 - p, p
         return tuple(below(0, output) for output in range(n_outputs))
+
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> TreeMap:
+        return replace(self, maps=[m._with_log_odds_shift(shift, tolerance) for m in self.maps])
+
+    def _with_logit_shift(self, shift: Floats) -> TreeMap:
+        return replace(self, maps=[m._with_logit_shift(shift) for m in self.maps])
 
     def _expressions_for_maps(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The twin of :meth:`_scores_for_maps`."""
