@@ -245,8 +245,7 @@ def test_every_softmax_takes_up_the_base_rates_of_several_classes():
             drawn = kind().fit(scores, y, **extra).map_
         try:
             adjusted = adjust_map_prior(drawn, old, new)
-        except InputError as error:
-            assert "cannot include a change of the base rate" in str(error)
+        except InputError:
             refused.add(type(drawn))
             continue
         expected = adjust_prior(drawn(scores, **extra), old, new)

@@ -69,7 +69,8 @@ class ScoreTable:
     n_pos: Floats
 
     def __post_init__(self) -> None:
-        self._keep(self.score, self.n_neg, self.n_pos)
+        names = ("score", "n_neg", "n_pos")
+        self._keep(*(as_floats(getattr(self, name), name).copy() for name in names))
         if self.score.ndim != 1 or not (self.score.shape == self.n_neg.shape == self.n_pos.shape):
             raise InputError("score, n_neg and n_pos must be 1-D and of one length.")
         if len(self.score) == 0:

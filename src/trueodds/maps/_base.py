@@ -16,7 +16,7 @@ from trueodds import export
 from trueodds.basics.files import as_path
 from trueodds.basics.shown import shown
 from trueodds.basics.threads import BLOCK_ROWS, in_blocks
-from trueodds.exceptions import InputError, MapFormatError
+from trueodds.exceptions import InputError, MapFormatError, NonFiniteError
 from trueodds.export import Expression
 from trueodds.export.expressions import Named, maximum, minimum
 from trueodds.inputs import (
@@ -416,7 +416,7 @@ class CalibrationMap(ABC):
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{name} must be an array of numbers.") from None
         if np.isnan(array).any():
-            raise InputError(f"{name} must not contain NaN; found {where(np.isnan(array))}.")
+            raise NonFiniteError(f"{name} must not contain NaN; found {where(np.isnan(array))}.")
         array.flags.writeable = False
         object.__setattr__(self, name, array)
         return array
@@ -427,7 +427,7 @@ class CalibrationMap(ABC):
         if np.isnan(number) and not isinstance(value, numbers.Real):
             raise InputError(f"{name} must be a number; got {shown(value)}.")
         if np.isnan(number) or (np.isinf(number) and not infinite):
-            raise InputError(f"{name} must be finite; got {shown(value)}.")
+            raise NonFiniteError(f"{name} must be finite; got {shown(value)}.")
         object.__setattr__(self, name, number)
 
     def to_dict(self) -> dict[str, Any]:

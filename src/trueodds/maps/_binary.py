@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, NonFiniteError
 from trueodds.export.expressions import (
     INFINITE,
     LARGEST_FLOAT,
@@ -216,7 +216,7 @@ class QuadraticMap(BinaryMap):
         with np.errstate(over="ignore", invalid="ignore"):
             ends = np.array([self.lower, self.upper])
             if not np.isfinite(self._eta(ends)).all():
-                raise InputError("a·z² + b·z + c must be finite at lower and upper.")
+                raise NonFiniteError("a·z² + b·z + c must be finite at lower and upper.")
 
     def _eta(self, z: Floats) -> Floats:
         return np.asarray((self.a * z + self.b) * z + self.c)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, NonFiniteError
 from trueodds.export.expressions import (
     LARGEST_FLOAT,
     Choose,
@@ -109,7 +109,7 @@ class CharcoalGrillMap(BinaryMap):
                 "means, temperatures and widths must be 1-D, of one length, not empty."
             )
         if not all(np.isfinite(column).all() for column in columns):
-            raise InputError("means, temperatures and widths must be finite.")
+            raise NonFiniteError("means, temperatures and widths must be finite.")
         if not ((self.temperatures > 0).all() and (self.widths > 0).all()):
             raise InputError("temperatures and widths must be positive.")
         self._finite_number("bias")
@@ -237,7 +237,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
         if temperatures.shape != (coals,) or widths.shape != (coals,):
             raise InputError("temperatures and widths must have one entry for each row of means.")
         if not all(np.isfinite(array).all() for array in (means, temperatures, widths, bias)):
-            raise InputError("means, temperatures, widths and bias must be finite.")
+            raise NonFiniteError("means, temperatures, widths and bias must be finite.")
         if not ((temperatures > 0).all() and (widths > 0).all()):
             raise InputError("temperatures and widths must be positive.")
         if (

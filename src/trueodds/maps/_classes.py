@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, NonFiniteError
 from trueodds.export.expressions import (
     INFINITE,
     Choose,
@@ -163,7 +163,7 @@ class SoftmaxMap(CalibrationMap):
         if size < 2 or weights.shape not in ((size,), (size, size)):
             raise InputError("weights must have shape (k,) or (k, k), and bias (k,), with k ≥ 2.")
         if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
-            raise InputError("weights and bias must be finite.")
+            raise NonFiniteError("weights and bias must be finite.")
         if np.abs(bias).max() > LARGEST_BIAS:
             raise InputError(f"bias must lie within ±{LARGEST_BIAS:g}; got {np.abs(bias).max():g}.")
         if self.floor > 0:

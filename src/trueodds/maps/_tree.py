@@ -339,10 +339,11 @@ class TreeMap(CalibrationMap):
         return tuple(below(0, output) for output in range(n_outputs))
 
     def _with_log_odds_shift(self, shift: float, tolerance: float) -> TreeMap:
-        return replace(self, maps=[m._with_log_odds_shift(shift, tolerance) for m in self.maps])
+        maps = tuple(m._with_log_odds_shift(shift, tolerance) for m in self.maps)
+        return replace(self, maps=maps)
 
     def _with_logit_shift(self, shift: Floats) -> TreeMap:
-        return replace(self, maps=[m._with_logit_shift(shift) for m in self.maps])
+        return replace(self, maps=tuple(m._with_logit_shift(shift) for m in self.maps))
 
     def _expressions_for_maps(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The twin of :meth:`_scores_for_maps`."""

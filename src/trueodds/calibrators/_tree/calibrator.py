@@ -18,6 +18,7 @@ from trueodds.calibrators import (
     default_method,
     find_calibrator,
 )
+from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
@@ -48,7 +49,7 @@ from trueodds.maps.features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.losses import row_losses
 from trueodds.numerics.magnitude import bounded_scores, bounded_weights
-from trueodds.rows import Rows, errors_as_input_errors
+from trueodds.rows import Rows
 
 __all__ = ["TreeCalibrator"]
 
