@@ -211,8 +211,8 @@ class CalibrationMap(ABC):
         """
         array = self._validated(scores)
         if array.ndim == 1 or not (self.reduces_pairs and self.n_classes == 2):
-            return self.apply(array, features)
-        return self.apply_to_all(positive_column(array, self.scale))
+            return self._apply_valid(array, features)
+        return self._apply_to_all(positive_column(array, self.scale))
 
     def _validated(self, scores: Any) -> Floats:
         """Scores as float64, of a shape that the map takes."""
@@ -223,7 +223,7 @@ class CalibrationMap(ABC):
             raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
         return array
 
-    def apply(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_valid(self, scores: Floats, features: Any = None) -> Floats:
         """Map validated scores, in blocks that stay in the cache and on all cores if many."""
         if features is not None:
             raise InputError(f"a map of the family {self.family!r} takes no features.")
@@ -244,14 +244,14 @@ class CalibrationMap(ABC):
         with np.errstate(all="ignore"):
             return self._apply(scores)
 
-    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Probabilities of all classes, of shape (n, n_classes), from validated scores.
 
         Scores of the positive class alone give both classes, with one row for each class in
         memory, which is faster to fill.
         """
         if scores.ndim == 2 or features is not None:
-            return self.apply(scores, features)
+            return self._apply_valid(scores, features)
         both = np.empty((2, len(scores)))
 
         def work(rows: slice) -> None:
@@ -375,7 +375,7 @@ class CalibrationMap(ABC):
         array = self._validated(scores)
         if array.ndim == 2 and self.class_count == 2 and not self.band_of_forecasts:
             array = positive_column(array, self.scale)
-        p = self.apply(array, features)
+        p = self._apply_valid(array, features)
         if p.ndim == 2 and self.class_count == 2:  # a tree of both columns
             p = p[:, 1]
         axis = self._band_axis(array, p)
@@ -835,9 +835,9 @@ class BoundMap(CalibrationMap, saved=False):
         p = self.map._apply(scores)
         return _outer(self.curves, self.map._band_axis(scores, p), p, self.bound)
 
-    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Return the bound for each class; with two classes, that of the positive one."""
-        return self.apply(scores, features)
+        return self._apply_valid(scores, features)
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         outer = minimum if self.bound == "lower" else maximum
@@ -870,8 +870,10 @@ def _outer(curves: tuple[CalibrationMap, ...], axis: Floats, p: Floats, end: str
     """One end of a band, or the forecast where the band does not reach it."""
     outer = np.minimum if end == "lower" else np.maximum
     if p.ndim == 1:
-        return np.asarray(outer(curves[0].apply(axis), p))
-    columns = [curve.apply(np.ascontiguousarray(axis[:, k])) for k, curve in enumerate(curves)]
+        return np.asarray(outer(curves[0]._apply_valid(axis), p))
+    columns = [
+        curve._apply_valid(np.ascontiguousarray(axis[:, k])) for k, curve in enumerate(curves)
+    ]
     return np.asarray(outer(np.stack(columns, axis=1), p))
 
 

@@ -420,8 +420,8 @@ def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
         return used
     every = -(-len(scores) // MOST_ROWS)
     scores = np.ascontiguousarray(scores[::every])
-    before = IdentityMap(scale=fitted.scale).apply(scores)
-    change = np.abs(fitted.map_.apply(scores) - before)
+    before = IdentityMap(scale=fitted.scale)._apply_valid(scores)
+    change = np.abs(fitted.map_._apply_valid(scores) - before)
     weight = None if rows.weight is None else rows.weight[::every]
     size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
     used += f" Scores changed by {size:.2g} on average"

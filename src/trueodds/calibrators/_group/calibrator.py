@@ -272,7 +272,7 @@ class GroupCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.scale, n_columns=len(self.classes_))
-        return self.map_.apply_to_all(array, features)
+        return self.map_._apply_to_all(array, features)
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """Those of the one map; the map adds the uncertainty of the effects."""

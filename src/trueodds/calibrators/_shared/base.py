@@ -426,10 +426,10 @@ class Calibrator(Estimator, ABC):
         self._check_fitted("map_")
         array = self._check_scores(scores)
         if len(self.classes_) > 2:
-            return self.map_.apply(array)
+            return self.map_._apply_valid(array)
         if array.ndim == 2:
             array = positive_column(array, self.scale)
-        return self.map_.apply_to_all(array)
+        return self.map_._apply_to_all(array)
 
     def _check_scores(self, scores: Any) -> Floats:
         return validate_scores(

@@ -234,7 +234,7 @@ class TreeCalibrator(FeatureCalibrator):
         rows = TreeRows(learned[0], space.filled(attributes), given.codes, learned[1])
         with self._fitting(), errors_as_input_errors(type(self).__name__, *learned):
             self._grow(rows.of_positive_weight().weighed(), space, given.classes)
-        forecasts = self._tree().apply_to_all(given.scores, features)
+        forecasts = self._tree()._apply_to_all(given.scores, features)
         self._keep_forecasts(forecasts, given.codes, weight)
         return self
 
@@ -278,7 +278,7 @@ class TreeCalibrator(FeatureCalibrator):
                         continue
                     for_one = self._one_map(train, test)
                     _, fitted = self._fit_tree(train, space, self.classes_, options)
-                    own += _loss(fitted.apply_encoded(test.scores, test.attributes), test)
+                    own += _loss(fitted._apply_encoded(test.scores, test.attributes), test)
                     one += _loss(for_one, test)
                     total += float(test.weight.sum())
                     n_tested += len(test.codes)
@@ -303,7 +303,7 @@ class TreeCalibrator(FeatureCalibrator):
             learn, apply = positive_column(learn, self.scale), positive_column(apply, self.scale)
         rows = Rows(learn, train.codes, train.weight)
         rows.check_two_classes()
-        return method.fit_map(rows).apply_to_all(apply)
+        return method.fit_map(rows)._apply_to_all(apply)
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         raise InputError(
@@ -385,7 +385,7 @@ class TreeCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.scale, n_columns=len(self.classes_))
-        return self._tree().apply_to_all(array, features)
+        return self._tree()._apply_to_all(array, features)
 
     def export_text(self, *, decimals: int = 3) -> str:
         """The tree as text: one line per branch, with each leaf's weight and map."""
