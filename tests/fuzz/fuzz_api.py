@@ -80,8 +80,7 @@ NOT_CALLED = {
     "CalibratedClassifier.score": "scikit-learn's own",
     # What validation has made comes in here, not what callers have.
     **dict.fromkeys(("fit_map", "fit_map_with_band", "read_rows"), "takes validated rows"),
-    **dict.fromkeys(("apply", "apply_to_all"), "takes validated scores; maps are called instead"),
-    **dict.fromkeys(("apply_encoded", "nodes_of_encoded"), "takes features that a space encoded"),
+    "nodes_of_encoded": "takes features that a space encoded",
     **dict.fromkeys(
         ("from_codes", "from_grouped", "of_runs", "of_sorted"), "takes validated columns"
     ),

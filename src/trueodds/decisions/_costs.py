@@ -21,6 +21,7 @@ from trueodds.inputs import (
     encode_labels,
     is_label,
     mass_of,
+    positive_column,
     validate_scores,
 )
 from trueodds.rows import Rows
@@ -85,15 +86,24 @@ def optimal_threshold(
     if too_much <= 0 or too_little <= 0:
         raise InputError(
             "a wrong decision must cost more than the correct one for the same class; got cost_fp "
-            "− cost_tn = {too_much:g} and cost_fn − cost_tp = {too_little:g}. Otherwise one "
+            f"− cost_tn = {too_much:g} and cost_fn − cost_tp = {too_little:g}. Otherwise one "
             "decision is always best, whatever the probability."
         )
     return float(too_much / (too_much + too_little))
 
 
 def _probabilities(y_prob: Any) -> Floats:
+    """Validated probabilities: of two classes 1-D, those of the positive one."""
     prob = validate_scores(y_prob, "probability", words=METRIC_WORDS)
-    return np.stack([1 - prob, prob], axis=1) if prob.ndim == 1 else prob
+    return positive_column(prob, "probability") if prob.shape[1:] == (2,) else prob
+
+
+def _expected(prob: Floats, costs: Floats) -> Floats:
+    return np.asarray((np.stack([1 - prob, prob], axis=1) if prob.ndim == 1 else prob) @ costs)
+
+
+def _n_classes(prob: Floats) -> int:
+    return 2 if prob.ndim == 1 else prob.shape[1]
 
 
 def _costs(cost_matrix: Any, n_classes: int | None = None) -> Floats:
@@ -133,7 +143,7 @@ def expected_cost(y_prob: Any, cost_matrix: Any) -> Floats:
            [8.1, 0.1]])
     """
     prob = _probabilities(y_prob)
-    return np.asarray(prob @ _costs(cost_matrix, prob.shape[1]))
+    return _expected(prob, _costs(cost_matrix, _n_classes(prob)))
 
 
 def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
@@ -147,7 +157,7 @@ def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
     Returns
     -------
     ndarray of shape (n,)
-        Columns of ``cost_matrix``. With two classes, 1 where p reaches
+        Columns of ``cost_matrix``. With two classes and two decisions, 1 where p is at least
         :func:`optimal_threshold`.
 
     Examples
@@ -156,7 +166,14 @@ def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
     >>> best_decision([0.05, 0.2, 0.6], [[0, 5, 1], [9, 0, 1]])  # the third: ask an expert
     array([0, 2, 2])
     """
-    cost = expected_cost(y_prob, cost_matrix)
+    prob = _probabilities(y_prob)
+    costs = _costs(cost_matrix, _n_classes(prob))
+    if costs.shape == (2, 2):
+        (cost_tn, cost_fp), (cost_fn, cost_tp) = costs.tolist()
+        if cost_fp > cost_tn and cost_fn > cost_tp:  # rounded sums of costs would differ at a tie
+            threshold = optimal_threshold(cost_fp, cost_fn, cost_tp=cost_tp, cost_tn=cost_tn)
+            return np.asarray(prob >= threshold, dtype=np.intp)
+    cost = _expected(prob, costs)
     return np.asarray(cost.shape[1] - 1 - cost[:, ::-1].argmin(axis=1))
 
 
@@ -300,15 +317,15 @@ def cost_curve(
         raise InputError("cost_matrix must have shape (2, 2) for a curve over thresholds.")
     (cost_tn, fp), (fn, cost_tp) = costs.tolist()
     best_possible = optimal_threshold(fp, fn, cost_tp=cost_tp, cost_tn=cost_tn)
-    prob = _probabilities(y_prob)
-    if prob.shape[1] != 2:
-        raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
-    own = 1
-    if np.shape(y_prob)[1:] == (2,):  # of the sorted labels; one column is that of pos_label
+    prob = validate_scores(y_prob, "probability", words=METRIC_WORDS)
+    if prob.shape[1:] == (2,):  # of the sorted labels; one column is that of pos_label
         labels = encode_labels(y_true)[1].tolist()
         pos_label = labels[-1] if pos_label is None and len(labels) == 2 else pos_label
-        own = int(not is_label(np.array(labels[:1]), pos_label)[0])
-    table = ScoreTable.from_arrays(prob[:, own], y_true, sample_weight, pos_label, counts=counts)
+        is_first = is_label(np.array(labels[:1]), pos_label)[0]
+        prob = positive_column(prob[:, ::-1] if is_first else prob, "probability")
+    if prob.ndim == 2:
+        raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
+    table = ScoreTable.from_arrays(prob, y_true, sample_weight, pos_label, counts=counts)
     # Positives and negatives below the threshold: those on whom nobody acts.
     missed = np.concatenate([[0.0], np.cumsum(table.n_pos)])
     spared = np.concatenate([[0.0], np.cumsum(table.n_neg)])
