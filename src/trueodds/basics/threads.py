@@ -1,4 +1,4 @@
-"""Threads: work on many rows in blocks, one core for BLAS, and objects that several threads share."""
+"""Threads: rows in blocks on all cores, BLAS on one, and objects that several threads share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from threading import Event, Lock, RLock, get_ident
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
-__all__ = ["BLOCK_ROWS", "Locked", "in_blocks", "side_by_side", "single_threaded_blas"]
+__all__ = [
+    "BLOCK_ROWS",
+    "Locked",
+    "in_blocks",
+    "new_lock",
+    "side_by_side",
+    "single_threaded_blas",
+]
 
 BLOCK_ROWS = 16384
 """Number of rows of a block."""
@@ -204,7 +211,7 @@ class Locked:
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Make the lock, also of an object that is unpickled."""
         made = super().__new__(cls)
-        made._lock = _locks.new()
+        made._lock = new_lock()
         return made
 
     def __init_subclass__(cls, *, unlocked: Collection[str] = (), **options: Any) -> None:
@@ -254,6 +261,7 @@ class _Locks:
             )
 
     def new(self) -> Any:
+        """Return one more lock."""
         lock = RLock()
         with self._guard:
             self._all.add(lock)
@@ -282,3 +290,8 @@ class _Locks:
 
 
 _locks = _Locks()
+
+
+def new_lock() -> Any:
+    """Return a lock that its thread may take again, and that no fork leaves locked in a child."""
+    return _locks.new()
