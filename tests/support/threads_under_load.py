@@ -87,6 +87,14 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (int, float, str, bool)) else repr(value)
 
 
+def answer(call: Call, item: Any) -> Any:
+    """Return what a call returns, in a form that can be compared; an error is an answer also."""
+    try:
+        return plain(call(item))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
 def objects(names: set[str] | None = None) -> Iterator[Shared]:
     """Return an object of each public class that keeps something."""
     rng = np.random.default_rng(0)
@@ -154,7 +162,8 @@ def _learning(p: Any, y: Any) -> Iterator[Shared]:
     }
     online: dict[str, Call] = {
         "one number": lambda o: o.predict_proba(0.3),
-        "some rows": lambda o: o.predict_proba(p[:60]),
+        "small scores": lambda o: o.predict_proba(np.tile(0.2 * p, 5)),
+        "large scores": lambda o: o.predict_proba(np.tile(1 - 0.2 * p, 5)),
         "map": lambda o: o.map_(p[:10]),
         "rows": lambda o: o.n_rows,
         "regret": lambda o: o.regret_,
@@ -252,13 +261,13 @@ def in_threads(works: list[Callable[[], None]]) -> None:
 def serial_answers(shared: Shared, steps: int) -> tuple[Answers, Counter[Any]]:
     """Return what one thread may read after any number of steps, and what it learns."""
     item = shared.make()
-    answers = {name: [plain(read(item))] for name, read in shared.reads.items()}
+    answers = {name: [answer(read, item)] for name, read in shared.reads.items()}
     learned: Counter[Any] = Counter()
     for _ in range(steps if shared.learn else 0):
         assert shared.learn is not None
-        learned[plain(shared.learn(item))] += 1
+        learned[answer(shared.learn, item)] += 1
         for name, read in shared.reads.items():
-            answers[name].append(plain(read(item)))
+            answers[name].append(answer(read, item))
     return answers, learned
 
 
@@ -270,7 +279,7 @@ def read_together(shared: Shared, *, seconds: float = 60, calls: int = 10**9) ->
     item = shared.make()
     if shared.learn is not None:
         shared.learn(item)
-    answers = {name: [plain(read(item))] for name, read in shared.reads.items()}
+    answers = {name: [answer(read, item)] for name, read in shared.reads.items()}
     fresh = copy.deepcopy(item)  # nothing was computed and kept by the calls above
     outcomes = [Outcome() for _ in range(N_THREADS)]
     end = time.monotonic() + seconds
@@ -297,8 +306,10 @@ def _read(
     turn = first
     while go_on(turn - first):
         name = names[turn % len(names)]
-        if plain(shared.reads[name](item)) not in answers[name]:
-            outcome.wrong.append(f"{shared.name}: {name}")
+        found = answer(shared.reads[name], item)
+        if found not in answers[name]:
+            error = found if isinstance(found, str) and "Error:" in found else ""
+            outcome.wrong.append(f"{name} {error}"[:150])
         outcome.calls += 1
         turn += 1
 
@@ -318,7 +329,7 @@ def learn_together(
         def write() -> None:
             try:
                 for _ in turns:
-                    got[k].append(plain(learn(item)))
+                    got[k].append(answer(learn, item))
             finally:
                 writing[k] = False
 
@@ -330,11 +341,11 @@ def learn_together(
     in_threads([writer(k) for k in range(n_writers)] + [reader(k) for k in range(len(outcomes))])
     total = sum(outcomes, Outcome(steps + len(shared.reads)))
     found = Counter(itertools.chain.from_iterable(got))
-    total.wrong += [f"{shared.name}: learn"] * (learned - found).total()
+    total.wrong += ["learn"] * (learned - found).total()
     total.wrong += [
-        f"{shared.name}: {name}, at the end"
+        f"{name}, at the end"
         for name, read in shared.reads.items()
-        if plain(read(item)) != answers[name][-1]
+        if answer(read, item) != answers[name][-1]
     ]
     return total
 
@@ -358,11 +369,12 @@ def main() -> int:
                 while time.monotonic() < end:
                     found[title] += learn_together(shared, n_writers, serial)
         for title, outcome in found.items():
-            print(f"{shared.name}, {title}: {outcome.calls:,} answers, {len(outcome.wrong)} wrong")  # noqa: T201
+            result = f"{outcome.calls:,} answers, {len(outcome.wrong):,} wrong"
+            print(f"{shared.name}, {title}: {result}")  # noqa: T201
             for text, count in Counter(outcome.wrong).most_common(5):
                 print(f"  {text}: {count}")  # noqa: T201
             total += outcome
-    print(f"all: {total.calls:,} answers, {len(total.wrong)} wrong")  # noqa: T201
+    print(f"all: {total.calls:,} answers, {len(total.wrong):,} wrong")  # noqa: T201
     return 1 if total.wrong else 0
 
 
