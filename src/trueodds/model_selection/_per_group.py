@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import FeatureCalibrator, default_method, find_calibrator
 from trueodds.exceptions import InputError, TrueoddsWarning
 from trueodds.inputs import Floats
@@ -72,8 +72,7 @@ class PerGroupCalibrator(FeatureCalibrator):
             for code in np.argsort(-sizes, kind="stable")[:MOST_GROUPS]:
                 own = rows.take(np.flatnonzero(group.ravel() == code))
                 if len(np.unique(own.codes)) > 1:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", TrueoddsWarning)  # a class may be missing
+                    with ignored_warnings(TrueoddsWarning):  # a class may be missing
                         self._maps[code] = method.fit_map(own)
         return self
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from trueodds.basics.files import as_path, write_text
 from trueodds.basics.shown import shown
+from trueodds.basics.threads import Locked
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import (
     as_tuple,
@@ -44,7 +45,7 @@ KEYS = {"alpha", "tolerance", "classes", "max_groups", "stream", "job"}
 """``job`` is the state of a scheduled job: see :mod:`trueodds.monitoring._watch`."""
 
 
-class CalibrationMonitor:
+class CalibrationMonitor(Locked, unlocked=("save",)):
     """Monitor whether forecasts are still calibrated, and raise an alarm when they are not.
 
     The monitor bets against the forecasts, row by row, starting with one unit of money. If the
@@ -97,6 +98,7 @@ class CalibrationMonitor:
     the guarantee holds if they are at most 1.
 
     The state takes about 50 kB for any number of rows. A row takes about half a microsecond.
+    Threads may share a monitor. An update that raises an error counts none of its rows.
 
     References
     ----------
@@ -183,8 +185,9 @@ class CalibrationMonitor:
         rows = read_stream(scores, y, weight, time, group, self.classes)
         n_classes = 0 if rows.table is None else rows.table.shape[1]
         if self._bets is None:
-            self._bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
-        bets = self._bets
+            bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
+        else:
+            bets = self._bets.copy()
         bets.check_kind(n_classes, group is not None)
         bets.n_unlabeled += rows.n_unlabeled
         codes = None if rows.groups is None else bets.group_codes(rows.groups)
@@ -215,6 +218,12 @@ class CalibrationMonitor:
             done = end
         if len(rows):
             bets.last_time = rows.moment(len(rows) - 1)
+        if not bets.are_finite():
+            raise InputError(
+                "the rows were not counted, since the state would hold numbers that are not "
+                "finite; it is as it was before. Check whether weights are extremely large."
+            )
+        self._bets = bets
         return self
 
     @property

@@ -7,7 +7,6 @@ import hashlib
 import os
 import platform
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ import numpy as np
 
 import trueodds
 from trueodds.basics.files import as_path, write_text
+from trueodds.basics.warned import collected_warnings
 from trueodds.calibrators import default_method
 from trueodds.decisions._guarantees import Risk
 from trueodds.inputs import (
@@ -226,8 +226,7 @@ def build_report(
     columns = read_groups(parts, n_given, times)
     guarantee = guarantee_section(rows, at_most, risk, confidence)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collected_warnings() as caught:
         comparison = compare_calibrators(
             sample.score,
             sample.codes,
