@@ -163,7 +163,7 @@ def test_weights_up_to_1_keep_the_bounds_and_larger_ones_have_none():
         y = int(online.predict_proba(score)[0, 1] < 0.5)
         online.update([score], [y], [rng.uniform(0.01, 1.0)])
     check_bounds(online)
-    online.update(0.5, 1, sample_weight=2.0)
+    online.update(0.5, 1, counts=2)
     assert online.bound_ == math.inf
 
 

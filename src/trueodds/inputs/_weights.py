@@ -166,18 +166,20 @@ def _relative(importance: Floats) -> Floats:
     return np.ldexp(importance, -int(np.frexp(importance.max())[1]))
 
 
-def check_importances(sample_weight: Any, n_rows: int) -> Floats:
-    """Importances of rows as given to a public function."""
+def check_importances(sample_weight: Any, n_rows: int, *, all_zero: bool = False) -> Floats:
+    """Importances of rows as given to a public function; ``all_zero``: whether all may be 0."""
     weights = _of_rows(sample_weight, "sample_weight", n_rows)
     if (weights < 0).any():
         raise InputError(f"sample_weight must not be negative; got one {where(weights < 0)}.")
-    if not weights.any():
+    if not weights.any() and not all_zero:
         raise InputError("sample_weight is zero everywhere.")
     return weights
 
 
-def check_counts(counts: Any, n_rows: int, name: str = "counts") -> Floats:
-    """Whole numbers of rows as given to a public function."""
+def check_counts(
+    counts: Any, n_rows: int, name: str = "counts", *, all_zero: bool = False
+) -> Floats:
+    """Whole numbers of rows as given to a public function; ``all_zero``: whether all may be 0."""
     whole = _of_rows(counts, name, n_rows)
     wrong = ~((whole >= 0) & (whole == np.floor(whole)))
     if wrong.any():
@@ -185,7 +187,7 @@ def check_counts(counts: Any, n_rows: int, name: str = "counts") -> Floats:
             f"{name} must be whole numbers of rows, 0 or more; got {whole[wrong][0]:g} "
             f"{where(wrong)}. If these are importance weights, pass them as sample_weight."
         )
-    if not whole.any():
+    if not whole.any() and not all_zero:
         raise InputError(f"{name} are zero everywhere.")
     check_count_size(whole, name)
     return whole

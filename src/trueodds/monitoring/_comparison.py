@@ -75,7 +75,7 @@ class ForecastComparison(Locked):
     def update(self, old: Any, new: Any, y: Any) -> Self:
         """Update with rows in order: two forecasts of the positive class, and the outcomes."""
         # Labels are 0, 1 or missing in both, so that the same rows are left out.
-        before, after = (read_stream(p, y, None, None, None, None) for p in (old, new))
+        before, after = (read_stream(p, y) for p in (old, new))
         if before.table is not None or after.table is not None:
             raise InputError("old and new must be probabilities of one class; got several columns.")
         check_length(len(after), "new", len(before), "old")

@@ -94,8 +94,8 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
     forecasts. Rows without a label are left out, which is harmless if a label's absence has
     nothing to do with its value, given the forecast.
 
-    A ``weight`` of k represents k rows with that forecast and label. If weights are not counts,
-    the guarantee holds if they are at most 1.
+    A count of k represents k rows with that forecast and label. Importances are at most 1, with
+    which the guarantee holds; they are not rescaled, as those of later rows are not known.
 
     The state takes about 50 kB for any number of rows. A row takes about half a microsecond.
     Threads may share a monitor. An update that raises an error counts none of its rows.
@@ -154,9 +154,10 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
         self,
         scores: Any,
         y: Any,
-        weight: Any = None,
+        sample_weight: Any = None,
         time: Any = None,
         *,
+        counts: Any = None,
         group: Any = None,
     ) -> Self:
         """Update the monitor with one or more rows, in order.
@@ -170,10 +171,12 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
             monitor checks the most probable class (top label) and each class.
         y : label, or array-like of shape (n,)
             Outcomes; None or NaN where the label is unknown.
-        weight : float or array-like of shape (n,), default=None
-            Number of rows that each represents.
+        sample_weight : float or array-like of shape (n,), default=None
+            Importance of each row, at most 1.
         time : anything, or array-like of shape (n,), default=None
             Time of each row, used in results.
+        counts : int or array-like of shape (n,), default=None
+            How often each row occurred.
         group : str or array-like of shape (n,), default=None
             Group of each row. Pass it in every call or in none.
 
@@ -182,7 +185,7 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
         CalibrationMonitor
             Itself.
         """
-        rows = read_stream(scores, y, weight, time, group, self.classes)
+        rows = read_stream(scores, y, sample_weight, counts, time, group, self.classes)
         n_classes = 0 if rows.table is None else rows.table.shape[1]
         if self._bets is None:
             bets = Bets.new(n_classes, self.max_groups if group is not None else 0)

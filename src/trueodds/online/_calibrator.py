@@ -29,7 +29,7 @@ from trueodds.inputs import (
 )
 from trueodds.kernels.online import clipped_log_odds, clipped_log_odds_into
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
-from trueodds.monitoring._rows import as_rows, label_codes, row_weights
+from trueodds.monitoring._rows import as_rows, label_codes, stream_weights
 from trueodds.monitoring._state_file import (
     Fields,
     document_fields,
@@ -196,7 +196,7 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
         z, score = self._places(self._checked(scores))
         return _whole(self._forecast(z, score))
 
-    def update(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+    def update(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> Self:
         """Learn from labeled rows, in their order; one row at a time or many give the same state.
 
         Parameters
@@ -205,7 +205,9 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
         y : label, or array-like of shape (n,)
             What happened; rows whose label is None or NaN are counted and left out.
         sample_weight : float or array-like of shape (n,), default=None
-            How many rows each stands for. Rows of weight 0 are left out.
+            Importance of each row, at most 1. Rows of importance 0 are left out.
+        counts : int or array-like of shape (n,), default=None
+            How often each row occurred.
 
         Returns
         -------
@@ -218,6 +220,7 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
             and isinstance(y, int)
             and 0 <= y <= 1
             and sample_weight is None
+            and counts is None
             and self._is_open_for(scores)
         ):
             z = clipped_log_odds(scores, self.scale == "probability")
@@ -225,15 +228,17 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
             if p != p:
                 raise _refused()
             return self
-        self.replay(scores, y, sample_weight)
+        self.replay(scores, y, sample_weight, counts=counts)
         return self
 
-    def replay(self, scores: Any, y: Any, sample_weight: Any = None) -> Floats:
+    def replay(
+        self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None
+    ) -> Floats:
         """Learn as :meth:`update` does, and return the forecast of each row before its label.
 
         Parameters
         ----------
-        scores, y, sample_weight
+        scores, y, sample_weight, counts
             As in :meth:`update`.
 
         Returns
@@ -245,9 +250,8 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
         z, score = self._places(table)
         n_classes = max(2, len(z))
         codes = label_codes(y, z.shape[1], n_classes, self.classes)
-        weight = np.ones(z.shape[1])
-        if sample_weight is not None:
-            weight = row_weights(sample_weight, z.shape[1]).copy()
+        given = stream_weights(sample_weight, counts, z.shape[1])
+        weight = np.ones(z.shape[1]) if given is None else given.copy()
         weight[codes < 0] = 0.0
         self._open(n_classes)
         out = np.empty(z.shape)
@@ -340,7 +344,7 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
                 told[:, i] = [pending.row(pending.place(row_id), c)[2] for c in range(len(told))]
         return _whole(sigmoid(told))
 
-    def answer(self, ids: Any, y: Any, sample_weight: Any = None) -> int:
+    def answer(self, ids: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> int:
         """Learn from labels of rows that were asked, in the order in which they were asked.
 
         Labels may come in any order, some never. Rows that were forecast from the same weights are
@@ -356,6 +360,9 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
         y : label, or array-like of shape (n,)
             None or NaN if the label will never come.
         sample_weight : float or array-like of shape (n,), default=None
+            Importance of each row, at most 1.
+        counts : int or array-like of shape (n,), default=None
+            How often each row occurred.
 
         Returns
         -------
@@ -365,7 +372,8 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
         row_ids = _checked_ids(ids)
         n = len(row_ids)
         codes = label_codes(y, n, max(2, len(self._streams)), self.classes)
-        weight = np.ones(n) if sample_weight is None else row_weights(sample_weight, n)
+        given = stream_weights(sample_weight, counts, n)
+        weight = np.ones(n) if given is None else given
         pending = self._pending
         if pending is None:
             self.n_unknown += n

@@ -253,7 +253,7 @@ class Piece:
     scores: Floats
     codes: Labels
     """−1 where there is no label."""
-    weight: Floats | None
+    counts: Floats | None
     groups: npt.NDArray[Any] | None
     positions: npt.NDArray[np.int64]
     files: npt.NDArray[np.int32]
