@@ -165,7 +165,7 @@ def test_bad_options_get_one_sentence(options, message):
         (([1.2], [1]), "scores must lie in"),
         (([0.2], [2]), "y must hold labels of"),
         (([0.2, 0.3], [1]), "differ in length: 2 and 1"),
-        (([0.2], [1], [-1.0]), "weight must be 0 or more"),
+        (([0.2], [1], [-1.0]), "sample_weight must not be negative"),
     ],
 )
 def test_bad_rows_get_one_sentence(rows, message):

@@ -143,7 +143,7 @@ def test_great_weights_are_answered_or_refused():
     summary = json.dumps(monitor.summary(), allow_nan=False)
     assert '"weight": 4e+16' in summary
     assert CalibrationMonitor.from_dict(monitor.to_dict()).summary() == monitor.summary()
-    with pytest.raises(InputError, match=r"weight must not exceed 1e\+15.*got 1e\+16 at index 1"):
+    with pytest.raises(InputError, match=r"counts must not exceed 1e\+15.*got 1e\+16 at index 1"):
         CalibrationMonitor().update([0.3, 0.3], [0, 1], counts=[1, 1e16])
 
 

@@ -167,8 +167,8 @@ def test_weights_up_to_1_keep_the_bounds_and_larger_ones_have_none():
     assert online.bound_ == math.inf
 
 
-def test_large_weights_are_learned():
-    online = OnlineCalibrator().update([0.5, 0.5, 0.2], [1, 0, 1], [1e9, 1.0, 1e12])
+def test_large_counts_are_learned():
+    online = OnlineCalibrator().update([0.5, 0.5, 0.2], [1, 0, 1], counts=[1e9, 1.0, 1e12])
     p = online.predict_proba([0.2, 0.5])
     assert np.isfinite(p).all()
     assert OnlineCalibrator.from_dict(online.to_dict()).to_dict() == online.to_dict()
