@@ -28,7 +28,14 @@ from typing import Any, Self
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import Floats, as_dense, as_floats, number_text, where
+from trueodds.inputs._arrays import (
+    Floats,
+    as_dense,
+    as_floats,
+    check_length,
+    number_text,
+    where,
+)
 
 __all__ = [
     "MOST_COUNT",
@@ -70,6 +77,9 @@ class Weights:
         before may be passed as ``sample_weight``.
         """
         if isinstance(sample_weight, Weights):
+            if counts is not None:
+                raise InputError("weights that were read hold their counts; pass no others.")
+            check_length(len(sample_weight), "sample_weight", n_rows, "scores")
             return sample_weight if raw else sample_weight.scaled()
         importance = None
         if sample_weight is not None:
@@ -107,8 +117,12 @@ class Weights:
             return self
         return type(self)(None, self.values * self.rows_per_weight)
 
+    def __post_init__(self) -> None:
+        if self.importance is None and self.count is None:
+            raise InputError("weights need importances, counts or both; None stands for neither.")
+
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._count if self.importance is None else self.importance)
 
     def take(self, rows: Any) -> Self:
         """Those of some rows."""
@@ -129,8 +143,7 @@ class Weights:
     def values(self) -> Floats:
         """The weight of each row in a sum."""
         if self.importance is None:
-            assert self.count is not None  # noqa: S101  # one of the two is given
-            return self.count
+            return self._count
         return self.importance if self.count is None else self.importance * self.count
 
     @cached_property
