@@ -224,7 +224,7 @@ class Locked:
                 setattr(cls, name, _locked(member))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return a copy: whoever pickles or copies the state does so when the lock is free."""
+        """Return a copy, since pickling reads the state after this call."""
         with self._lock:
             return copy.deepcopy(vars(self))
 
