@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from trueodds import (
     BetaCalibrator,
     CalibrationMonitor,
     OnlineCalibrator,
+    ScoreTable,
     compare_calibrators,
 )
 from trueodds.basics.threads import Locked
@@ -163,6 +165,31 @@ def test_a_child_forked_during_updates_has_whole_states_and_free_locks():
         [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=True
     )
     assert found.stdout.strip() == f"{[0] * 8} True", found.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12: threads, fork
+def test_a_child_computes_what_another_thread_was_computing_at_the_fork(monkeypatch):
+    entered, left = threading.Event(), threading.Event()
+    weight = vars(ScoreTable)["weight"]
+
+    def slowly(table):
+        if threading.current_thread() is not threading.main_thread():
+            entered.set()
+            left.wait(20)
+        return 0.5
+
+    monkeypatch.setattr(weight, "func", slowly)
+    thread = threading.Thread(target=lambda: ScoreTable.from_arrays(P, Y).weight)
+    thread.start()
+    assert entered.wait(20)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends a child that waits for ever
+        os._exit(0 if ScoreTable.from_arrays(P, Y).weight == 0.5 else 1)
+    left.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def spoil(online):

@@ -88,7 +88,7 @@ def plain(value: Any) -> Any:
 
 
 def answer(call: Call, item: Any) -> Any:
-    """Return what a call returns, in a form that can be compared; an error is an answer also."""
+    """Return what a call returns, in a form that can be compared; an error is a wrong answer."""
     try:
         return plain(call(item))
     except Exception as error:
@@ -261,13 +261,13 @@ def in_threads(works: list[Callable[[], None]]) -> None:
 def serial_answers(shared: Shared, steps: int) -> tuple[Answers, Counter[Any]]:
     """Return what one thread may read after any number of steps, and what it learns."""
     item = shared.make()
-    answers = {name: [answer(read, item)] for name, read in shared.reads.items()}
+    answers = {name: [plain(read(item))] for name, read in shared.reads.items()}
     learned: Counter[Any] = Counter()
     for _ in range(steps if shared.learn else 0):
         assert shared.learn is not None
-        learned[answer(shared.learn, item)] += 1
+        learned[plain(shared.learn(item))] += 1
         for name, read in shared.reads.items():
-            answers[name].append(answer(read, item))
+            answers[name].append(plain(read(item)))
     return answers, learned
 
 
@@ -279,7 +279,7 @@ def read_together(shared: Shared, *, seconds: float = 60, calls: int = 10**9) ->
     item = shared.make()
     if shared.learn is not None:
         shared.learn(item)
-    answers = {name: [answer(read, item)] for name, read in shared.reads.items()}
+    answers = {name: [plain(read(item))] for name, read in shared.reads.items()}
     fresh = copy.deepcopy(item)  # nothing was computed and kept by the calls above
     outcomes = [Outcome() for _ in range(N_THREADS)]
     end = time.monotonic() + seconds

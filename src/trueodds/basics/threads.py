@@ -9,7 +9,7 @@ from _thread import start_new_thread
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
-from functools import cache, partial, wraps
+from functools import cache, cached_property, partial, wraps
 from inspect import isfunction
 from itertools import chain
 from threading import Event, Lock, RLock, get_ident
@@ -224,7 +224,7 @@ class Locked:
                 setattr(cls, name, _locked(member))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return a copy: whoever pickles or copies the state does so when the lock is free."""
+        """Return a copy, since pickling reads the state after this call."""
         with self._lock:
             return copy.deepcopy(vars(self))
 
@@ -290,6 +290,19 @@ class _Locks:
 
 
 _locks = _Locks()
+
+
+def _renew_locks_of_properties() -> None:
+    """Free the locks of cached properties, which all objects of a class share in Python 3.11."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("trueodds")]
+    kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
+    for member in chain.from_iterable(vars(kind).values() for kind in kinds):
+        if isinstance(member, cached_property):
+            member.lock = RLock()  # type: ignore[attr-defined]
+
+
+if sys.version_info < (3, 12) and hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks_of_properties)
 
 
 def new_lock() -> Any:
