@@ -69,10 +69,8 @@ from trueodds.inputs._weights import (
     Weights,
     check_count_size,
     check_counts,
-    check_effective_rows,
     check_importances,
     mass_of,
-    repeat_rows,
 )
 
 __all__ = [
@@ -100,7 +98,6 @@ __all__ = [
     "check_choice",
     "check_count_size",
     "check_counts",
-    "check_effective_rows",
     "check_flag",
     "check_importances",
     "check_increasing",
@@ -132,7 +129,6 @@ __all__ = [
     "number_text",
     "order_two_labels",
     "positive_column",
-    "repeat_rows",
     "returns_like_input",
     "seem_percentages",
     "validate_scores",

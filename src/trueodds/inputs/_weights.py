@@ -28,14 +28,7 @@ from typing import Any, Self
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import (
-    Floats,
-    as_dense,
-    as_floats,
-    check_length,
-    number_text,
-    where,
-)
+from trueodds.inputs._arrays import Floats, as_floats, check_length, number_text, where
 
 __all__ = [
     "MOST_COUNT",
@@ -44,7 +37,6 @@ __all__ = [
     "check_counts",
     "check_importances",
     "mass_of",
-    "repeat_rows",
 ]
 
 MOST_COUNT = 1e15
@@ -225,52 +217,3 @@ def check_count_size(counts: Floats, name: str) -> None:
             f"{name} must not exceed {MOST_COUNT:g}, the most rows that can be counted; got "
             f"{number_text(counts[place], MOST_COUNT)} at index {place}."
         )
-
-
-def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
-    """Repeat each row ``counts`` times; without counts, rows are unchanged.
-
-    Tests and intervals then have every row, so a table of counts and its rows give the same
-    result. Memory is that of all rows.
-
-    Parameters
-    ----------
-    counts : array-like of shape (n,) or None
-        Whole numbers, not negative, not all zero.
-    **columns
-        Arrays of n rows by name; None stays None.
-    """
-    if counts is None:
-        return columns
-    whole = as_floats(counts, "counts")
-    if whole.ndim != 1:
-        raise InputError(f"counts must be 1-D; got shape {whole.shape}.")
-    wrong = ~(np.isfinite(whole) & (whole >= 0) & (whole == np.floor(whole)))
-    if wrong.any():
-        raise InputError(
-            f"counts must be whole numbers of rows, 0 or more; got {whole[wrong][0]:g} "
-            f"{where(wrong)}. If these are importance weights, pass them as sample_weight."
-        )
-    if not whole.any():
-        raise InputError("counts are zero everywhere.")
-    check_count_size(whole, "counts")
-    repeated: dict[str, Any] = {}
-    for name, column in columns.items():
-        if column is None:
-            repeated[name] = None
-            continue
-        array = as_dense(column, name)
-        if array.ndim == 0:
-            raise InputError(f"{name} must have a value for each row; got one number.")
-        if len(array) != len(whole):
-            raise InputError(
-                f"counts must have shape ({len(array)},), as {name} has; got {whole.shape}."
-            )
-        repeated[name] = np.repeat(array, whole.astype(np.int64), axis=0)
-    return repeated
-
-
-def check_effective_rows(n_effective: Any) -> float:  # leaves with evaluate_counts(n_effective=)
-    from trueodds.inputs._options import check_number
-
-    return check_number(n_effective, "n_effective", 1.0, MOST_COUNT)

@@ -255,7 +255,7 @@ def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
 
 
 def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
-    table = group.table
+    table = group.table.scaled()
     found = exact_test(table)
     observed = table.total_pos / table.total
     low, high = wilson(np.array([observed]), np.array([table.effective]), level)
@@ -309,7 +309,7 @@ def evaluate_groups(
     def measured() -> Iterable[GroupCounts]:
         for group in _each(groups):
             check_instance(group, GroupCounts, "a group")
-            estimates = table_estimates(group.table)
+            estimates = table_estimates(group.table.scaled())
             squared = estimates["debiased_calibration_error"]
             estimates["debiased_calibration_error"] = float(np.sqrt(max(squared, 0.0)))
             plain = {name: finite_or_none(value) for name, value in estimates.items()}

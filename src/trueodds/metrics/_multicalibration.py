@@ -17,6 +17,7 @@ from trueodds.basics.wording import p_text, percent_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
+    as_dense,
     as_generator,
     check_integer,
     check_level,
@@ -232,10 +233,10 @@ def multicalibration_error(
     sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
     view = top_label(sample)
     columns = {name: group_array(part) for name, part in _named(groups).items()}
-    n_rows = len(next(iter(columns.values())))
+    n_rows = len(as_dense(y_prob, "y_prob"))
     for name, array in columns.items():
-        if array.shape != (n_rows,) or n_rows <= kept.max():
-            raise InputError(f"groups[{name!r}] must have a value for each row; got {array.shape}.")
+        if array.shape != (n_rows,):
+            raise InputError(f"groups[{name!r}] must have shape ({n_rows},); got {array.shape}.")
     times = sample.times(kept, n_rows)
     levels = {name: _levels(array, times, max_values) for name, array in columns.items()}
     codes = np.stack([code[kept] for code, _ in levels.values()], axis=1)
