@@ -59,6 +59,15 @@ def test_neighboring_floats_stay_distinct(dtype):
     assert len(table) == 1000
 
 
+def test_a_table_does_not_change_with_the_arrays_that_it_was_made_of():
+    columns = np.array([[0.1, 0.2, 0.3], [1.0, 2.0, 0.0], [0.0, 1.0, 4.0]])
+    y = np.array([0, 1, 1])
+    tables = [ScoreTable(*columns), ScoreTable.from_arrays(columns[0], y, columns[1] + 1)]
+    before = [(t.score.tolist(), t.n_neg.tolist(), t.n_pos.tolist()) for t in tables]
+    columns[:] = 7
+    assert [(t.score.tolist(), t.n_neg.tolist(), t.n_pos.tolist()) for t in tables] == before
+
+
 def test_rows_of_weight_zero_are_left_out():
     table = ScoreTable.from_arrays([0.1, 0.5, 0.9], [0, 1, 1], [1, 0, 2])
     assert table.score.tolist() == [0.1, 0.9]

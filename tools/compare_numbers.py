@@ -3,7 +3,7 @@
     python tools/compare_numbers.py BASE [--to COMMIT] [--tolerance 1e-12] [--all]
 
 Each commit is checked out and compiled in a folder of its own; without ``--to`` the working tree
-is compared with BASE. Some 700 arrays are compared: probabilities and intervals of each method on
+is compared with BASE. Some 1,100 arrays are compared: probabilities and intervals of each method on
 samples without weights (two classes on three scales, ties, scores of 0 and 1, few rows, rare
 events, four classes, features), tables of counts, comparisons and metrics. An array that differs by
 more than the tolerance, relative to 1 + its size, is listed; exit code 1 if there is one. ``--all``

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -33,7 +32,7 @@ from trueodds.numerics.magnitude import bounded_scores, bounded_weights
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
 
-__all__ = ["CountedRows", "Rows", "errors_as_input_errors"]
+__all__ = ["CountedRows", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,31 +441,3 @@ def _with_the_other_class(
         f"{words.scores} has {columns} columns (1-D counts as 2), but {words.labels} has "
         f"{found}.{hint}"
     )
-
-
-@contextmanager
-def errors_as_input_errors(name: str, scores: Floats, weight: Floats | None) -> Iterator[None]:
-    """Fit inside; an arithmetic error becomes an InputError that states the range of the numbers.
-
-    NumPy does not warn meanwhile: what overflows is infinite, and no map accepts NaN.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    except InputError:
-        raise
-    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
-        raise InputError(
-            f"{name} failed: scores or weights span too wide a range for float64 "
-            f"({_sizes(scores, weight)}). Rescale them, or use another method "
-            f"({type(error).__name__}: {error})."
-        ) from error
-
-
-def _sizes(scores: Floats, weight: Floats | None) -> str:
-    words = f"scores are {_span(scores)}"
-    return words if weight is None else f"{words}, weights {_span(weight)}"
-
-
-def _span(values: Floats) -> str:
-    return f"{values.min():.6g} to {values.max():.6g}"

@@ -80,13 +80,14 @@ class ScoreTable:
     def __post_init__(self) -> None:
         if (self.square_neg is None) != (self.square_pos is None):
             raise InputError("pass square_neg and square_pos together, or neither.")
-        given = [column for column in self._fields() if column is not None]
-        self._keep(*(np.array(as_floats(column, "a column of the table")) for column in given))
-        if (
-            self.score.ndim != 1
-            or len({column.shape for column in (self.score, *self.columns)}) > 1
-        ):
-            raise InputError("the columns of a table must be 1-D and of one length.")
+        given = {
+            name: getattr(self, name)
+            for name in ("score", "n_neg", "n_pos", "square_neg", "square_pos")
+            if getattr(self, name) is not None
+        }
+        self._keep(*(as_floats(column, name).copy() for name, column in given.items()))
+        if self.score.ndim != 1 or len({c.shape for c in (self.score, *self.columns)}) > 1:
+            raise InputError("score, n_neg and n_pos must be 1-D and of one length.")
         if len(self.score) == 0:
             raise InputError("a ScoreTable needs at least one row.")
         check_increasing(self.score, "score")
@@ -111,9 +112,6 @@ class ScoreTable:
                     "square_neg and square_pos must be sums of the squares of the importances that "
                     "n_neg and n_pos are sums of."
                 )
-
-    def _fields(self) -> tuple[Any, ...]:
-        return self.score, self.n_neg, self.n_pos, self.square_neg, self.square_pos
 
     def _keep(self, *columns: Floats) -> None:
         names = ("score", "n_neg", "n_pos", "square_neg", "square_pos")

@@ -197,3 +197,9 @@ def test_a_level_of_any_precision_is_a_level():
     y = rng.random(200) < p
     one, other = (ACPCalibrator(level=kind("0.9")).fit(p, y) for kind in (float, np.longdouble))
     assert np.array_equal(one.predict_proba(p), other.predict_proba(p))
+
+
+@pytest.mark.parametrize("end", [-1e308, 1e308])
+def test_decision_values_of_certain_rows_have_one_frequency(end):
+    fitted = ACPCalibrator(scale="raw").fit([end, end, end], [0, 1, 1])
+    np.testing.assert_allclose(fitted.predict_proba([end, 0.0])[:, 1], 2 / 3)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trueodds.calibrators import PosteriorCalibrator
+from trueodds.estimator import fact
 from trueodds.inputs import Floats, check_choice
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
@@ -88,7 +89,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     monotone: bool = False
 
-    @property
+    @fact
     def is_monotone(self) -> bool:
         """True if requested."""
         return bool(self.monotone)

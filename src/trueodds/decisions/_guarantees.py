@@ -47,7 +47,6 @@ from trueodds.inputs import (
     check_flag,
     check_number,
     encode_groups,
-    repeat_rows,
 )
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
@@ -278,17 +277,9 @@ def guaranteed_threshold(
     with 90% confidence. The lowest limit that they support is 18%: act on a probability of at least
     0.67, which 48 of 60 rows reach (80%).
     """
-    columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob)
-    rows = Rows.read(
-        columns["y_prob"],
-        columns["y_true"],
-        scale="probability",
-        classes=classes,
-        words=METRIC_WORDS,
-    )
-    prob, positive = _actions(rows, risk)
+    rows = _read(y_true, y_prob, counts, classes)
     return guarantee_of_table(
-        ScoreTable.from_codes(prob, positive),
+        ScoreTable.from_codes(*_actions(rows, risk), rows.weight),
         at_most=at_most,
         risk=risk,
         confidence=confidence,
@@ -345,16 +336,18 @@ def guaranteed_thresholds(
     >>> {name: one.n_acted for name, one in found.items()}
     {'law': 1277, 'math': 1288}
     """
-    columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob, groups=groups)
-    rows = Rows.read(
-        columns["y_prob"],
-        columns["y_true"],
-        scale="probability",
-        classes=classes,
-        words=METRIC_WORDS,
-    )
+    rows = _read(y_true, y_prob, counts, classes)
+    codes, names = encode_groups(groups, len(rows))
+    if rows.mass is not None:  # groups without rows are none
+        codes, rows = codes[rows.mass > 0], rows.of_positive_weight()
+        present, codes = np.unique(codes, return_inverse=True)
+        names = names[present]
     prob, positive = _actions(rows, risk)
-    codes, names = encode_groups(columns["groups"], len(positive))
+
+    def table_of(chosen: Flags) -> ScoreTable:
+        own = None if rows.weight is None else rows.weight.take(chosen)
+        return ScoreTable.from_codes(prob[chosen], positive[chosen], own)
+
     check_flag(anytime, "anytime")
     doubt = _doubt(confidence) / len(names)
     found: dict[Any, ThresholdGuarantee] = {}
@@ -362,9 +355,9 @@ def guaranteed_thresholds(
         own = codes == i
         others = None
         if risk == "errors" and not anytime and len(names) > 1:
-            others = ScoreTable.from_codes(prob[~own], positive[~own])
+            others = table_of(~own)
         found[name] = guarantee_of_table(
-            ScoreTable.from_codes(prob[own], positive[own]),
+            table_of(own),
             at_most=at_most,
             risk=risk,
             confidence=1 - doubt,
@@ -374,6 +367,17 @@ def guaranteed_thresholds(
             others=others,
         )
     return found
+
+
+def _read(y_true: Any, y_prob: Any, counts: Any, classes: Any) -> Rows:
+    return Rows.read(
+        y_prob,
+        y_true,
+        counts=counts,
+        scale="probability",
+        classes=classes,
+        words=METRIC_WORDS,
+    )
 
 
 def _actions(rows: Rows, risk: Risk) -> tuple[Floats, Flags]:

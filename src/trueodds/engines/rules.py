@@ -145,7 +145,7 @@ def weight_rules(column: Column) -> list[Rule]:
 def count_rules(column: Column) -> list[Rule]:
     """A count must be a whole number of rows."""
     number = column.number
-    hint = " If these are importance weights, pass them as weight."
+    hint = "if these are importances, pass them as weight."
     return [
         *weight_rules(column),
         column.rule("is not a whole number", number != number.floor(), hint),

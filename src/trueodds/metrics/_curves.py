@@ -380,9 +380,7 @@ def reliability_curve(
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     if n_bins is not None:
         n_bins = check_integer(n_bins, "n_bins", 1)
-    view, event = event_view(
-        y_true, y_prob, sample_weight, counts, classes, multiclass, pos_label
-    )
+    view, event = event_view(y_true, y_prob, sample_weight, counts, classes, multiclass, pos_label)
     rng = np.random.default_rng(as_seed(random_state))
     drawn = band in ("consistency", "confidence")
     draws = (band or "", level, n_resamples, rng)

@@ -180,7 +180,10 @@ class Resampler:
         label = np.repeat([0.0, 1.0], len(start))
         worth = ratio_or_zero(weights, sizes).ravel()
         sums = _sparse_sums(
-            [loss, square], [np.ones(len(loss)), prob, label, square, worth], np.tile(place, 2), size
+            [loss, square],
+            [np.ones(len(loss)), prob, label, square, worth],
+            np.tile(place, 2),
+            size,
         )
         return cls(sizes.ravel(), worth, sums, even_starts, mass_starts, is_table=True)
 
@@ -195,7 +198,8 @@ class Resampler:
         size = int(place.max()) + 1
         spread = row_losses("brier_score", view.codes, view.prob)
         losses = [row_losses(loss, sample.codes, sample.prob) for loss in LOSSES]
-        one = importance = np.ones(len(sample))
+        one: Floats = np.ones(len(sample))
+        importance = one
         sizes = one if sample.weight is None else sample.weight.row_counts
         if sample.weight is not None and sample.weight.importance is not None:
             importance = sample.weight.importance
@@ -206,17 +210,15 @@ class Resampler:
         row = np.repeat(np.arange(len(sample)), sizes.astype(np.intp))
         n_blocks = min(n_rows, MOST_BLOCKS)
         block = rng.permutation(n_rows) % n_blocks if n_rows > n_blocks else np.arange(n_rows)
-        dealt = [
-            np.bincount(block, (importance * values)[row], n_blocks)[:, None] for values in losses
-        ]
-        dealt += [
-            np.bincount(
-                block * size + place[row], (importance * values)[row], n_blocks * size
-            ).reshape(-1, size)
-            for values in in_bins
-        ]
+
+        def dealt(index: Labels, values: Any, length: int) -> Floats:
+            sums = np.bincount(index, (importance * values)[row], n_blocks * length)
+            return sums.reshape(-1, length).astype(np.float64, copy=False)
+
+        parts = [dealt(block, values, 1) for values in losses]
+        parts += [dealt(block * size + place[row], values, size) for values in in_bins]
         each = np.ones(n_blocks)
-        return cls(each, each, np.concatenate(dealt, axis=1), even, massed, is_table=False)
+        return cls(each, each, np.concatenate(parts, axis=1), even, massed, is_table=False)
 
     def bootstrap(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
         """The metrics of samples of as many units as there are, drawn with replacement."""
@@ -258,9 +260,7 @@ class Resampler:
         return found
 
 
-def _sparse_sums(
-    losses: list[Floats], in_bins: list[Any], place: Labels, size: int
-) -> csr_array:
+def _sparse_sums(losses: list[Floats], in_bins: list[Any], place: Labels, size: int) -> csr_array:
     """The sums of units that lie in one bin each."""
     values = np.stack([*losses, *in_bins], axis=1, dtype=np.float64)
     first = np.zeros(len(place), dtype=np.intp)

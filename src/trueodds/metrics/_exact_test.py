@@ -230,9 +230,7 @@ class Region:
         return self.predicted > self.observed
 
 
-def miscalibrated_regions(
-    table: ScoreTable, *, alpha: float = 0.05
-) -> list[Region]:
+def miscalibrated_regions(table: ScoreTable, *, alpha: float = 0.05) -> list[Region]:
     """Where a table of probabilities is off by more than chance, from low to high.
 
     Up to 20 bins of equal mass, with 50 or more effective rows each, are tested exactly; Holm's

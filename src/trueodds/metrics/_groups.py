@@ -19,19 +19,16 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
     as_dense,
-    as_floats,
-    check_effective_rows,
     check_instance,
     check_label_length,
     check_level,
     is_missing,
-    repeat_rows,
 )
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
 from trueodds.metrics._finding import ALPHA
-from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample, top_label
-from trueodds.numerics.weights import mean_square_weights
+from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, top_label
+from trueodds.numerics.natural_spline import weighted_quantile
 from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
@@ -46,6 +43,7 @@ __all__ = [
     "group_test",
     "groups_before_and_after",
     "judge_groups",
+    "read_grouped",
     "read_groups",
 ]
 
@@ -65,9 +63,7 @@ class GroupCounts:
         What the group is: ``column`` has this ``value``.
     rows : int
     table : ScoreTable
-        A table of probabilities.
-    n_effective : float, default=None
-        As in :func:`evaluate_counts`.
+        A table of probabilities, of counts or of importances.
 
     Examples
     --------
@@ -82,7 +78,6 @@ class GroupCounts:
     value: str
     rows: int
     table: ScoreTable
-    n_effective: float | None = None
 
 
 @dataclass(frozen=True)
@@ -166,14 +161,12 @@ def group_test(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`. Of several classes, the event is that the most probable one is
-        right.
+        right. A row of any importance is one observation, and a count of k is k.
     groups : array-like of shape (n,) or dict of str to array-like
         Columns that part the rows. Numbers of more than ten values are cut into five bands of
         equal mass; missing values are a separate group.
-    counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
     level : float, default=0.9
         Confidence level of the intervals of the frequency.
     alpha : float, default=0.05
@@ -209,21 +202,10 @@ def group_test(
     ['Graz']
     """
     level, alpha = check_level(level), check_level(alpha, "alpha")
-    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
     named = groups if isinstance(groups, Mapping) else {"group": groups}
-    columns = {
-        name: repeat_rows(counts, of=group_array(part))["of"] for name, part in named.items()
-    }
-    sample = read_sample(**rows, classes=classes)
-    n_rows = len(as_dense(rows["y_prob"], "y_prob"))
-    kept = np.arange(n_rows)
-    if rows["sample_weight"] is not None:
-        kept = np.flatnonzero(as_floats(rows["sample_weight"], "sample_weight") > 0)
-    view = top_label(sample)
+    view, columns, kept = read_grouped(y_true, y_prob, named, sample_weight, counts, classes)
     found = [
-        group
-        for column in read_groups(columns, n_rows)
-        for group in group_counts(column, column.codes[kept], view)
+        group for column in columns for group in group_counts(column, column.codes[kept], view)
     ]
     return judge_groups(found, level=level, alpha=alpha)
 
@@ -274,12 +256,9 @@ def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
 
 def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
     table = group.table
-    effective = table.total
-    if group.n_effective is not None:
-        effective = check_effective_rows(group.n_effective)
-    found = exact_test(table, mean_square_weights(table.weight, group.n_effective))
+    found = exact_test(table)
     observed = table.total_pos / table.total
-    low, high = wilson(np.array([observed]), np.array([effective]), level)
+    low, high = wilson(np.array([observed]), np.array([table.effective]), level)
     test = GroupTest(
         column=group.column,
         value=group.value,
@@ -362,14 +341,34 @@ class GroupColumn:
     values: list[str]
 
 
-def read_groups(groups: Mapping[str, Any] | None, n_rows: int) -> list[GroupColumn]:
-    """Validate the columns; numbers of many values are cut into five bands of equal mass."""
+def read_grouped(
+    y_true: Any,
+    y_prob: Any,
+    groups: Mapping[str, Any],
+    sample_weight: Any,
+    counts: Any,
+    classes: Any,
+) -> tuple[Forecasts, list[GroupColumn], npt.NDArray[np.intp]]:
+    """The event, the columns of groups, and the row of a column that each observation is of."""
+    sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
+    n_rows = len(as_dense(y_prob, "y_prob"))
+    return top_label(sample), read_groups(groups, n_rows, sample.times(kept, n_rows)), kept
+
+
+def read_groups(
+    groups: Mapping[str, Any] | None, n_rows: int, times: Floats | None = None
+) -> list[GroupColumn]:
+    """Validate the columns; numbers of many values are cut into five bands of equal mass.
+
+    ``times`` is how often each row counts in the bands; by default once.
+    """
     columns = []
+    times = np.ones(n_rows) if times is None else times
     for name, values in (groups or {}).items():
         array = group_array(values)
         if array.shape != (n_rows,):
             raise InputError(f"groups[{name!r}] must have shape ({n_rows},); got {array.shape}.")
-        columns.append(_column(str(name), array))
+        columns.append(_column(str(name), array, times))
     return columns
 
 
@@ -379,7 +378,7 @@ def group_counts(
     view: Forecasts,
     wanted: Sequence[int] | npt.NDArray[np.intp] | None = None,
 ) -> Iterable[GroupCounts]:
-    """The rows of each group as counts, if ``codes`` are their groups; of weights, effective ones.
+    """The table of each group, if ``codes`` are the groups of the rows.
 
     ``wanted`` are the groups to make, by default all that have rows.
     """
@@ -389,7 +388,7 @@ def group_counts(
     for code in np.flatnonzero(sizes) if wanted is None else wanted:
         own = view.take(order[starts[code] : starts[code + 1]])
         value = column.values[code]
-        yield GroupCounts(column.name, value, len(own), own.table, own.n_effective)
+        yield GroupCounts(column.name, value, own.n_rows, own.table)
 
 
 def groups_before_and_after(
@@ -421,7 +420,7 @@ def groups_before_and_after(
     left_out = 0
     for column in columns:
         own, kept = column.codes[before[1]], column.codes[after[1]]
-        sizes = np.bincount(own, minlength=len(column.values))
+        sizes = np.bincount(own, before[0].row_counts, len(column.values))
         frequent = np.argsort(-sizes, kind="stable")
         left_out += int((sizes[frequent[MAX_VALUES:]] > 0).sum())
         tested = frequent[:MAX_VALUES]
@@ -443,10 +442,10 @@ def group_array(values: Any) -> npt.NDArray[Any]:
         raise InputError(f"groups must be columns; got {shown(values)}.") from None
 
 
-def _column(name: str, array: npt.NDArray[Any]) -> GroupColumn:
+def _column(name: str, array: npt.NDArray[Any], times: Floats) -> GroupColumn:
     numeric = array.dtype.kind in "fiu"
-    if numeric and len(np.unique(array[array == array])) > 2 * NUMBER_BANDS:
-        return _bands(name, array.astype(np.float64))
+    if numeric and len(np.unique(array[(array == array) & (times > 0)])) > 2 * NUMBER_BANDS:
+        return _bands(name, array.astype(np.float64), times)
     if array.dtype.kind == "f":
         text = np.array([MISSING if v != v else f"{v:g}" for v in array.tolist()], dtype=object)
     elif array.dtype.kind == "O":
@@ -459,9 +458,10 @@ def _column(name: str, array: npt.NDArray[Any]) -> GroupColumn:
     return GroupColumn(name, codes.astype(np.intp), [str(v) for v in found])
 
 
-def _bands(name: str, array: Floats) -> GroupColumn:
+def _bands(name: str, array: Floats, times: Floats) -> GroupColumn:
     missing = np.isnan(array)
-    cuts = np.unique(np.quantile(array[~missing], np.arange(1, NUMBER_BANDS) / NUMBER_BANDS))
+    shares = np.arange(1, NUMBER_BANDS) / NUMBER_BANDS
+    cuts = np.unique(weighted_quantile(array[~missing], times[~missing], shares))
     codes = np.searchsorted(cuts, array, side="right")
     names = band_names(cuts.tolist())
     codes[missing] = len(names)

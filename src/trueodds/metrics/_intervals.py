@@ -179,7 +179,11 @@ class Units:
 
     def bootstrap(self, rng: np.random.Generator) -> Weights:
         """Weights of one bootstrap sample: as many units as there are, drawn with replacement."""
-        if self.group is None and self.n_units > MOST_DRAWN_SINGLY and self.n_units > len(self.sizes):
+        if (
+            self.group is None
+            and self.n_units > MOST_DRAWN_SINGLY
+            and self.n_units > len(self.sizes)
+        ):
             return self.weights(rng.multinomial(self.n_units, self.sizes / self.sizes.sum()))
         drawn = rng.integers(0, self.n_units, self.n_units)
         if self.group is not None or self.n_units == len(self.sizes):

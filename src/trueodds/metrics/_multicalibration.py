@@ -17,16 +17,15 @@ from trueodds.basics.wording import p_text, percent_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
-    as_dense,
-    as_floats,
     as_generator,
     check_integer,
     check_level,
     is_missing,
-    repeat_rows,
 )
-from trueodds.metrics._groups import MISSING, group_array, group_counts, read_groups
-from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample, top_label
+from trueodds.metrics._groups import MISSING, group_array, group_counts, read_grouped
+from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, top_label
+from trueodds.numerics.binning import run_starts
+from trueodds.numerics.natural_spline import weighted_quantile
 
 __all__ = [
     "GroupGap",
@@ -170,13 +169,11 @@ def multicalibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`. Of several classes, the event is that the most probable one is
         right.
     groups : array-like of shape (n,), dict of str to array-like, or data frame
         Columns that define the segments. Missing values count as a separate value.
-    counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
     max_columns : int, default=3
         Most columns that a segment combines.
     max_values : int, default=3
@@ -232,8 +229,15 @@ def multicalibration_error(
     min_rows = check_integer(min_rows, "min_rows", 1)
     max_segments = check_integer(max_segments, "max_segments", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 1)
-    view, columns, kept = _read(y_true, y_prob, groups, sample_weight, counts, classes)
-    levels = {name: _levels(array, max_values) for name, array in columns.items()}
+    sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
+    view = top_label(sample)
+    columns = {name: group_array(part) for name, part in _named(groups).items()}
+    n_rows = len(next(iter(columns.values())))
+    for name, array in columns.items():
+        if array.shape != (n_rows,) or n_rows <= kept.max():
+            raise InputError(f"groups[{name!r}] must have a value for each row; got {array.shape}.")
+    times = sample.times(kept, n_rows)
+    levels = {name: _levels(array, times, max_values) for name, array in columns.items()}
     codes = np.stack([code[kept] for code, _ in levels.values()], axis=1)
     cells = _Cells(view, codes)
     names = [(name, values) for name, (_, values) in levels.items()]
@@ -256,30 +260,24 @@ def multicalibration_error(
 
 
 class _Cells:
-    """Rows of one probability and one value of each column, in the order of probabilities.
-
-    With importance weights each row is a cell.
-    """
+    """Rows that are alike in probability, importance and columns, by increasing probability."""
 
     def __init__(self, view: Forecasts, codes: Codes) -> None:
         finest = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
-        order = np.lexsort((finest, view.prob))
-        prob, hit = view.prob[order], view.hit[order].astype(np.float64)
-        self.weights = None if view.weight is None else view.weight[order]
-        if self.weights is None:
-            new = np.append(True, (np.diff(prob) > 0) | (np.diff(finest[order]) != 0))
-            starts = np.flatnonzero(new)
-        else:
-            starts = np.arange(len(prob))
-        self.rows = np.diff(np.append(starts, len(prob)))
-        self.prob = prob[starts]
-        self.codes = codes[order][starts]
-        events = np.add.reduceat(hit, starts)
-        factor = 1.0 if self.weights is None else self.weights
-        self.weight = self.rows * factor
-        self.events = events * factor
+        importance = np.ones(len(view))
+        if view.weight is not None and view.weight.importance is not None:
+            importance = view.weight.importance
+        order = np.lexsort((importance, finest, view.prob))
+        counts = np.ones(len(view)) if view.row_counts is None else view.row_counts[order]
+        starts = run_starts(view.prob[order], finest[order], importance[order])
+        first = order[starts]
+        self.rows = np.add.reduceat(counts, starts).astype(np.int64)
+        self.prob, self.codes, self.importance = view.prob[first], codes[first], importance[first]
+        events = np.add.reduceat(counts * view.hit[order], starts)
+        self.weight = self.rows * self.importance
+        self.events = events * self.importance
         self.residual = self.events - self.weight * self.prob
-        self.variance = self.rows * factor**2 * self.prob * (1 - self.prob)
+        self.variance = self.rows * self.importance**2 * self.prob * (1 - self.prob)
         self.is_impossible = bool(
             ((self.prob == 0) & (events > 0)).any()
             or ((self.prob == 1) & (events < self.rows)).any()
@@ -287,11 +285,8 @@ class _Cells:
 
     def simulated(self, number: int, rng: np.random.Generator) -> Floats:
         """Residuals of labels that are drawn from the probabilities, one row for each sample."""
-        shape = (number, len(self.prob))
-        if self.weights is None:
-            events: Floats = rng.binomial(self.rows, self.prob, shape).astype(np.float64)
-            return events - self.weight * self.prob
-        return ((rng.random(shape) < self.prob) - self.prob) * self.weights
+        events = rng.binomial(self.rows, self.prob, (number, len(self.prob))).astype(np.float64)
+        return np.asarray(events * self.importance - self.weight * self.prob)
 
 
 class _Partition:
@@ -411,26 +406,6 @@ def _p_value(
     return (reached + 1) / (n_resamples + 1)
 
 
-def _read(
-    y_true: Any, y_prob: Any, groups: Any, sample_weight: Any, counts: Any, classes: Any
-) -> tuple[Forecasts, dict[str, npt.NDArray[Any]], Codes]:
-    """The event, the columns of all rows written out, and which of them have weight."""
-    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
-    columns = {
-        name: repeat_rows(counts, of=group_array(part))["of"]
-        for name, part in _named(groups).items()
-    }
-    view = top_label(read_sample(**rows, classes=classes))
-    n_rows = len(as_dense(rows["y_prob"], "y_prob"))
-    for name, array in columns.items():
-        if array.shape != (n_rows,):
-            raise InputError(f"groups[{name!r}] must have shape ({n_rows},); got {array.shape}.")
-    kept = np.arange(n_rows)
-    if rows["sample_weight"] is not None:
-        kept = np.flatnonzero(as_floats(rows["sample_weight"], "sample_weight") > 0)
-    return view, columns, kept
-
-
 def _named(groups: Any) -> dict[str, Any]:
     """Columns by name."""
     if isinstance(groups, Mapping):
@@ -447,20 +422,19 @@ def _named(groups: Any) -> dict[str, Any]:
     return named
 
 
-def _levels(array: npt.NDArray[Any], most: int) -> tuple[Codes, list[str]]:
+def _levels(array: npt.NDArray[Any], times: Floats, most: int) -> tuple[Codes, list[str]]:
     """The number of each row's value, and what values are called; at most ``most`` and missing."""
-    if array.dtype.kind in "fiu" and len(np.unique(array[array == array])) > most:
-        return _bands(array.astype(np.float64), most)
+    if array.dtype.kind in "fiu" and len(np.unique(array[(array == array) & (times > 0)])) > most:
+        return _bands(array.astype(np.float64), times, most)
     plain = [MISSING if is_missing(v) else _text(v) for v in array.tolist()]
-    names, codes, sizes = np.unique(
-        np.array(plain, dtype=object), return_inverse=True, return_counts=True
-    )
-    present = names != MISSING
+    names, codes = np.unique(np.array(plain, dtype=object), return_inverse=True)
+    sizes = np.bincount(codes, times)
+    present = (names != MISSING) & (sizes > 0)
     if present.sum() > most:
         frequent = np.argsort(np.where(present, -sizes, 1), kind="stable")[: most - 1]
         new = np.full(len(names), most - 1)
         new[frequent] = np.arange(most - 1)
-        new[~present] = most
+        new[names == MISSING] = most
         return new[codes].astype(np.intp), [*map(str, names[frequent]), OTHER, MISSING]
     return codes.astype(np.intp), [str(name) for name in names]
 
@@ -469,10 +443,11 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _bands(array: Floats, number: int) -> tuple[Codes, list[str]]:
+def _bands(array: Floats, times: Floats, number: int) -> tuple[Codes, list[str]]:
     """Bands of equal mass, each with its upper end."""
     missing = np.isnan(array)
-    edges = np.unique(np.quantile(array[~missing], np.linspace(0, 1, number + 1)))
+    shares = np.linspace(0, 1, number + 1)
+    edges = np.unique(weighted_quantile(array[~missing], times[~missing], shares))
     cuts = edges[1:-1]
     codes = np.searchsorted(cuts, array, side="left")
     codes[missing] = len(cuts) + 1
@@ -621,7 +596,7 @@ def worst_group_error(
     The interval of a group is Clopper and Pearson's for the mean true probability of its rows,
     subtracted from the mean prediction, at the level 1 − (1 − ``level``) / g for g groups. If all
     hold, the largest absolute gap is between the largest ``at_least`` and the largest absolute
-    end. With importance weights, the effective number of rows replaces the number of rows, and the
+    end. With importances, the effective number of rows replaces the number of rows, and the
     intervals are approximate. The estimate ``error`` itself is biased upward by chance if groups
     are small.
 
@@ -644,18 +619,18 @@ def worst_group_error(
     """
     level = check_level(level)
     min_rows = check_integer(min_rows, "min_rows", 1)
-    view, columns, kept = _read(y_true, y_prob, groups, sample_weight, counts, classes)
+    view, columns, kept = read_grouped(
+        y_true, y_prob, _named(groups), sample_weight, counts, classes
+    )
     found = [
-        group
-        for column in read_groups(columns, len(next(iter(columns.values()))))
-        for group in group_counts(column, column.codes[kept], view)
+        group for column in columns for group in group_counts(column, column.codes[kept], view)
     ]
     large = [group for group in found if group.rows >= min_rows] or found
     tail = (1 - level) / len(large) / 2
     gaps = []
     for group in large:
         table = group.table
-        n = table.total if group.n_effective is None else group.n_effective
+        n = table.effective
         observed = table.total_pos / table.total
         predicted = float(table.score @ table.weight / table.total)
         events = observed * n

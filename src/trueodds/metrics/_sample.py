@@ -75,6 +75,12 @@ class Forecasts(Rows):
         """The weight of each row in the variance of a sum."""
         return np.ones(len(self)) if self.weight is None else self.weight.squares
 
+    def times(self, kept: npt.NDArray[np.intp], n_rows: int) -> Floats:
+        """How often each of ``n_rows`` given rows occurs, if these are ``kept`` of them."""
+        times = np.zeros(n_rows)
+        times[kept] = 1.0 if self.row_counts is None else self.row_counts
+        return times
+
     @property
     def residual(self) -> Floats:
         """w·(p − y) of each row (two classes)."""

@@ -194,8 +194,9 @@ callable, default="spiegelhalter"
 
     Notes
     -----
-    With importances, the exact test is a normal one. Spiegelhalter's, Cox's and Hosmer and Lemeshow's p-values are
-    approximations for many rows; ``docs/tests.md`` has the share of false alarms of every test.
+    With importances, the exact test is a normal one. Spiegelhalter's, Cox's and Hosmer and
+    Lemeshow's p-values are approximations for many rows; ``docs/tests.md`` has the share of false
+    alarms of every test.
     With k classes, z = Σ w·(Σⱼpⱼ² − p_label) / √(Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²)), which is
     Spiegelhalter's formula if k = 2.
 

@@ -853,7 +853,7 @@ def _forecast_cells(method: Calibrator, scale: InputScale, folds: Folds, fold: i
     ours = unfitted(method).set_params(scale=scale)
     ours.check_settings()
     test = folds.test_cells(fold)
-    prob = ours.fit_map(folds.train_rows(fold)).apply(folds.cells.scores[test])
+    prob = ours.fit_map(folds.train_rows(fold))._apply_valid(folds.cells.scores[test])
     return HeldOut(test, folds.test_weight(fold)[test], prob)
 
 

@@ -304,7 +304,7 @@ def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
     identity, total, weight = IdentityMap(scale=scale), 0.0, rows.row_weight
     for start in range(0, len(rows), BLOCK_ROWS):
         some = slice(start, start + BLOCK_ROWS)
-        losses = row_losses(metric, rows.codes[some], identity.apply(rows.scores[some]))
+        losses = row_losses(metric, rows.codes[some], identity._apply_valid(rows.scores[some]))
         total += float(weight[some] @ losses)
     return total / float(weight.sum())
 
@@ -312,7 +312,7 @@ def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
 def _forecast(calibrator: Calibrator, folds: Folds, fold: int, test: Labels) -> Floats:
     options = copy.deepcopy(calibrator.get_params(deep=False))
     learned = type(calibrator)(**options).fit_map(folds.train_rows(fold))
-    return learned.apply(folds.cells.scores[test])
+    return learned._apply_valid(folds.cells.scores[test])
 
 
 def _with_codes(rows: Rows) -> Rows:

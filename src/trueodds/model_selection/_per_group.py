@@ -89,14 +89,14 @@ class PerGroupCalibrator(FeatureCalibrator):
         """Return the probabilities by the map of each row's group."""
         self._check_fitted("map_")
         array = self._check_scores(scores)
-        result = self.map_.apply_to_all(array)
+        result = self.map_._apply_to_all(array)
         cells = self._cells(self._space.encode(features))
         known, group = np.unique(cells, axis=0, return_inverse=True)
         place = {tuple(cell): k for k, cell in enumerate(self._groups.tolist())}
         for code, cell in enumerate(known.tolist()):
             own = group.ravel() == code
             if (k := place.get(tuple(cell))) is not None:
-                result[own] = self._maps[k].apply_to_all(array[own])
+                result[own] = self._maps[k]._apply_to_all(array[own])
         return result
 
 

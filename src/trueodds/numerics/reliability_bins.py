@@ -184,11 +184,10 @@ def bin_sums(
 
         return reduce(np.add, in_blocks(add, len(prob), 4 * BLOCK_ROWS))
 
-    sums = added(mass_of(weight), 4 if spread else 3)
-    if not spread:
-        return BinSums(*sums)
-    important = weight is not None and weight.importance is not None
-    return BinSums(*sums, added(weight.squares, 3)[0] if important else None)
+    sums = [*added(mass_of(weight), 4 if spread else 3)]
+    if spread and weight is not None and weight.importance is not None:
+        sums.append(added(weight.squares, 3)[0])
+    return BinSums(*sums)
 
 
 def equal_count_sums(

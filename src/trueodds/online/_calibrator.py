@@ -617,7 +617,7 @@ class OnlineCalibrator:
             return score, score
         start = self.start.maps[c] if isinstance(self.start, OneVsRestMap) else self.start
         z = np.empty(len(column))
-        clipped_log_odds_into(np.ascontiguousarray(start.apply(column)), True, z)
+        clipped_log_odds_into(np.ascontiguousarray(start._apply_valid(column)), True, z)
         return z, z if self.scale == "raw" else score  # raw scores are no log-odds
 
     def _widen(self, table: Floats) -> None:

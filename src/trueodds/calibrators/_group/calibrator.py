@@ -18,13 +18,14 @@ from trueodds.calibrators import (
     find_calibrator,
 )
 from trueodds.calibrators._group.effects import GroupEffects, effects_of, feature_name
+from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_tuple, validate_scores
 from trueodds.maps import CalibrationMap, GroupMap, GroupTerm
 from trueodds.maps._group import base_log_odds, standardized
 from trueodds.maps.features import FeatureSpace
 from trueodds.numerics.label_targets import binary_targets, class_targets
-from trueodds.rows import Rows, errors_as_input_errors
+from trueodds.rows import Rows
 
 # Their SciPy is needed for fits, not for a list of methods.
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ class GroupCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.scale, n_columns=len(self.classes_))
-        return self.map_.apply_to_all(array, features)
+        return self.map_._apply_to_all(array, features)
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """Those of the one map; the map adds the uncertainty of the effects."""

@@ -7,13 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
+from trueodds.basics.shown import shown
 from trueodds.basics.threads import single_threaded_blas
+from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.calibrators._shared.docs import document_inherited
 from trueodds.calibrators._shared.intervals import (
     ForecastRows,
@@ -47,7 +50,7 @@ from trueodds.inputs import (
     validate_scores,
 )
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
-from trueodds.rows import Rows, errors_as_input_errors
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -117,6 +120,18 @@ class Calibrator(Estimator, ABC):
     by_order_alone: ClassVar[bool] = False
     """Whether scores are compared and never calculated with, so that any float64 will do."""
 
+    is_monotone: ClassVar[bool] = True
+    """Whether a higher score never gets a lower probability (binary problems)."""
+
+    learns_classes_jointly: ClassVar[bool] = False
+    """Whether more than two classes are fitted jointly instead of one-vs-rest."""
+
+    needs_features: ClassVar[bool] = False
+    """Whether ``fit`` and ``predict_proba`` take the original features as ``features=``."""
+
+    ignores_row_order: ClassVar[bool] = True
+    """Whether the order of the rows does not matter, so that a table of counts is enough."""
+
     scale: InputScale = "probability"
     label_smoothing: LabelSmoothing = None
     classes: Any = None
@@ -130,26 +145,6 @@ class Calibrator(Estimator, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         document_inherited(cls, Calibrator)
-
-    @property
-    def is_monotone(self) -> bool:
-        """Whether a higher score never gets a lower probability (binary problems)."""
-        return True
-
-    @property
-    def learns_classes_jointly(self) -> bool:
-        """Whether more than two classes are fitted jointly instead of one-vs-rest."""
-        return False
-
-    @property
-    def needs_features(self) -> bool:
-        """Whether ``fit`` and ``predict_proba`` take the original features as ``features=``."""
-        return False
-
-    @property
-    def ignores_row_order(self) -> bool:
-        """Whether the order of the rows does not matter, so that a table of counts is enough."""
-        return True
 
     @classmethod
     def is_compared(cls, n_classes: int) -> bool:
@@ -193,7 +188,20 @@ class Calibrator(Estimator, ABC):
         fit = self._fit if rows.scores.ndim == 1 else self._fit_multiclass
         name = type(self).__name__
         with errors_as_input_errors(name, rows.scores, rows.mass), single_threaded_blas():
-            return fit(smoothed)
+            return self._checked(fit(smoothed))
+
+    def _checked(self, fitted: Any) -> CalibrationMap:
+        """The map that a method returned; anything else is a defect of the method."""
+        if not isinstance(fitted, CalibrationMap):
+            found = f"{type(fitted).__name__}"
+        elif fitted.scale != self.scale:
+            found = f"a map with scale={fitted.scale!r}"
+        else:
+            return fitted
+        raise TypeError(
+            f"{type(self).__name__} has a defect: its fit must return a CalibrationMap with "
+            f"scale={self.scale!r} (scale=self.scale); it returned {found}."
+        )
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> Self:
         """Fit the map to scores and labels.
@@ -406,7 +414,7 @@ class Calibrator(Estimator, ABC):
                 )
                 maps.append(IdentityMap(scale=self.scale))
             else:
-                maps.append(self._fit(problem))
+                maps.append(self._checked(self._fit(problem)))
                 seen.append(self._forget())
         self._keep_of_classes(seen)
         return OneVsRestMap(maps=tuple(maps), scale=self.scale)
@@ -431,10 +439,10 @@ class Calibrator(Estimator, ABC):
         self._check_fitted("map_")
         array = self._check_scores(scores)
         if len(self.classes_) > 2:
-            return self.map_.apply(array)
+            return self.map_._apply_valid(array)
         if array.ndim == 2:
             array = positive_column(array, self.scale)
-        return self.map_.apply_to_all(array)
+        return self.map_._apply_to_all(array)
 
     def _check_scores(self, scores: Any) -> Floats:
         return validate_scores(
@@ -451,7 +459,8 @@ class Calibrator(Estimator, ABC):
 
     def score(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> float:
         """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
-        return _share_right(self.predict(scores), y, sample_weight, counts)
+        predicted = self.predict(scores)
+        return _share_right(predicted, self.classes_, y, sample_weight, counts)
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
         """Interval of the true probability at each score, given the fitted rows.
@@ -612,7 +621,8 @@ class FeatureCalibrator(Calibrator):
         features: Any = None,
     ) -> float:
         """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
-        return _share_right(self.predict(scores, features=features), y, sample_weight, counts)
+        predicted = self.predict(scores, features=features)
+        return _share_right(predicted, self.classes_, y, sample_weight, counts)
 
 
 class PosteriorCalibrator(Calibrator):
@@ -656,14 +666,31 @@ class PosteriorCalibrator(Calibrator):
         return [m.with_classes(self.map_.classes) for m in drawn]
 
 
-def _share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any, counts: Any) -> float:
+def _share_right(
+    predicted: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    y: Any,
+    sample_weight: Any,
+    counts: Any,
+) -> float:
     """Accuracy: the weighted share of rows whose label is the predicted one."""
     labels = label_column(y)
     if labels.dtype.kind == "O":
         encode_labels(labels)  # refuses what is missing or does not sort
     check_length(len(labels), "y", len(predicted), "scores")
+    first, known = labels[:1].tolist()[0], classes.tolist()
+    if not any(_kind(first) == _kind(label) for label in known):
+        raise InputError(
+            f"y contains labels such as {shown(first)}, but those of fit are {shown(known)}; pass "
+            "labels of the same type."
+        )
     weight = Weights.read(sample_weight, counts, len(labels))
     return float(np.average(predicted == labels, weights=mass_of(weight)))
+
+
+def _kind(label: Any) -> tuple[bool, bool]:
+    """Whether a label is a text, and whether it is a number: 1, 1.0 and True are one label."""
+    return isinstance(label, str), isinstance(label, Real)
 
 
 def _declared_pair(classes: Any) -> npt.NDArray[Any]:

@@ -74,7 +74,7 @@ def cells_of(kept: Rows, fitted: CalibrationMap, scale: InputScale) -> list[Kept
         many = _are_many(kept)
         return [_cells_of_many(kept, scale) if many else _cells(kept, kept.scores, 1, scale)]
     elif fitted.band_of_forecasts:
-        p, scale = np.clip(fitted.apply(kept.scores), 0.0, 1.0), "probability"
+        p, scale = np.clip(fitted._apply_valid(kept.scores), 0.0, 1.0), "probability"
     else:
         p, scale = one_vs_rest_scores(kept.scores, fitted.scale), fitted.scale
     if p.ndim == 1 or p.shape[1] == 1:  # the one column of two classes is the positive one

@@ -18,6 +18,7 @@ from trueodds.calibrators import (
     default_method,
     find_calibrator,
 )
+from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
@@ -48,7 +49,7 @@ from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps.features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.losses import row_losses
-from trueodds.rows import Rows, errors_as_input_errors
+from trueodds.rows import Rows
 
 __all__ = ["TreeCalibrator"]
 
@@ -250,7 +251,7 @@ class TreeCalibrator(FeatureCalibrator):
         ).of_positive_weight()
         with self._fitting(), errors_as_input_errors(type(self).__name__, *learned):
             self._grow(rows, space, given.classes)
-        forecasts = self._tree().apply_to_all(given.scores, features)
+        forecasts = self._tree()._apply_to_all(given.scores, features)
         self._keep_forecasts(forecasts, given)
         return self
 
@@ -294,7 +295,7 @@ class TreeCalibrator(FeatureCalibrator):
                         continue
                     for_one = self._one_map(train, test)
                     _, fitted = self._fit_tree(train, space, self.classes_, options)
-                    own += _loss(fitted.apply_encoded(test.scores, test.attributes), test)
+                    own += _loss(fitted._apply_encoded(test.scores, test.attributes), test)
                     one += _loss(for_one, test)
                     total += float(test.weight.sum())
                     n_tested += len(test.codes)
@@ -319,7 +320,7 @@ class TreeCalibrator(FeatureCalibrator):
             learn, apply = positive_column(learn, self.scale), positive_column(apply, self.scale)
         rows = Rows(learn, train.codes, Weights(None, train.weight))
         rows.check_two_classes()
-        return method.fit_map(rows).apply_to_all(apply)
+        return method.fit_map(rows)._apply_to_all(apply)
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         raise InputError(
@@ -400,7 +401,7 @@ class TreeCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.scale, n_columns=len(self.classes_))
-        return self._tree().apply_to_all(array, features)
+        return self._tree()._apply_to_all(array, features)
 
     def export_text(self, *, decimals: int = 3) -> str:
         """The tree as text: one line per branch, with each leaf's weight and map."""

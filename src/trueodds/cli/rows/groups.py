@@ -33,30 +33,23 @@ class FileGroups:
     """Column, SQL of its text, value and number of lines."""
     left_out: int
     """Groups that are smaller."""
-    counted: bool
-    """Whether weights are counts of rows."""
 
     def counts(self) -> Iterator[GroupCounts]:
         """Read one group after the other."""
         from trueodds.cli.rows.read import count_rows
         from trueodds.metrics import GroupCounts
 
-        weight = self.prepared.columns.weight
         for column, text, value, size in self.names:
             with working(f"{column} = {value}", self.prepared.source.connection):
                 own = self.relation.filter(f"{text} = {literal(value)}")
-                effective = None
                 rows = size
-                if weight is not None:
-                    sums = "sum(weight), sum(weight) * sum(weight) / sum(weight * weight)"
-                    total, effective = own.aggregate(sums).fetchall()[0]
-                    if self.counted:
-                        rows, effective = round(total), None
+                if self.prepared.columns.counts is not None:
+                    rows = round(own.aggregate("sum(counts)").fetchall()[0][0])
                 table = count_rows(own, size, self.prepared.columns)
-                yield GroupCounts(column, value, rows, table, effective)
+                yield GroupCounts(column, value, rows, table)
 
 
-def find_groups(prepared: Prepared, max_groups: int, *, counted: bool) -> FileGroups:
+def find_groups(prepared: Prepared, max_groups: int) -> FileGroups:
     """Find the largest groups of each group column.
 
     The rows are copied once into a temporary table of DuckDB, which goes to disk if it is large;
@@ -77,7 +70,7 @@ def find_groups(prepared: Prepared, max_groups: int, *, counted: bool) -> FileGr
         sizes = rows.aggregate(f"{text} AS value, count(*) AS n", text).order("n DESC, value")
         left_out += max(0, sizes.aggregate("count(*)").fetchall()[0][0] - max_groups)
         names += [(column, text, *found) for found in sizes.limit(max_groups).fetchall()]
-    return FileGroups(prepared, rows, tuple(names), left_out, counted)
+    return FileGroups(prepared, rows, tuple(names), left_out)
 
 
 def _text(rows: Any, column: str, kind: str) -> str:

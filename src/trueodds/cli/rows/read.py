@@ -72,11 +72,11 @@ def read_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     table = pa.Table.from_batches(list(batches))
     columns = [_numbers(table.column(name)) for name in prepared.scores]
     scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-    importance, count = (
+    importance, counts = (
         None if name is None else _numbers(table.column(role))
         for role, name in (("weight", prepared.columns.weight), ("counts", prepared.columns.counts))
     )
-    weight = Weights.read(importance, count, len(scores))
+    weight = Weights.read(importance, counts, len(scores))
     groups = {
         name: _group_values(pa, table.column(f"group_{number}"))
         for number, name in enumerate(prepared.columns.groups)

@@ -301,12 +301,15 @@ class WatchedRows:
     def pieces(self, take: npt.NDArray[np.bool_]) -> Iterator[Piece]:
         """Yield the rows that ``take`` selects, by period, in order of time (or of positions).
 
-        Rows of one time are shuffled, always in the same way: a file that is sorted by its labels
-        must not look like a change in the middle of the day.
+        Rows of one time are shuffled, because a file that is sorted by its labels must not look
+        like a change in the middle of the day. Their order depends on the time and on the number
+        of each row within it, so it is the same whatever else a run reads.
         """
         rows = self.relation
         if "number" in rows.columns:
-            rows = rows.order("number, hash(position + 1), position")
+            place = "row_number() OVER (PARTITION BY number ORDER BY position)"
+            rows = rows.project(f"*, {place} AS place")
+            rows = rows.order("number, hash(number, place), place").project("* EXCLUDE place")
         for batch in arrow_batches(rows):
             whole = self._piece(batch)
             kept = np.flatnonzero(take[whole.positions])
