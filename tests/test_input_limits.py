@@ -5,8 +5,8 @@ import pytest
 
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
-    Weights,
     METRIC_WORDS,
+    Weights,
     as_dense,
     as_floats,
     as_seed,

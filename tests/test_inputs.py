@@ -359,16 +359,6 @@ REFUSED = {
         ),
         "too large for a label",
     ),
-    "more effective rows than can be counted": (
-        lambda: metrics.evaluate_counts(ScoreTable.from_arrays(P, Y), n_effective=1e308),
-        r"n_effective must be a number of at least 1 and at most 1e\+15",
-    ),
-    "more effective rows of a group than can be counted": (
-        lambda: metrics.evaluate_groups(
-            [metrics.GroupCounts("g", "a", 4, ScoreTable.from_arrays(P, Y), 1e308)]
-        ),
-        r"n_effective must be a number of at least 1 and at most 1e\+15",
-    ),
     "more rows of one score than can be counted": (
         lambda: ScoreTable([0.1, 0.9], [1, 1e308], [1, 1]),
         r"n_neg must not exceed 1e\+15",

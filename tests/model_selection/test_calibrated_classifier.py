@@ -32,7 +32,6 @@ from trueodds import (
 )
 from trueodds.exceptions import InputError, MissingClassWarning, TrueoddsWarning
 
-
 NO_REPETITIONS = (
     "sample_weight is an importance: a row stays one observation, and only ratios matter. "
     "Repetitions are counts=. statsmodels separates var_weights and freq_weights in the same way."
