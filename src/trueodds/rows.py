@@ -381,13 +381,14 @@ class CountedRows(Rows):
     def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> CountedRows:
         """The same scores and counts as numbers that float64 can calculate with."""
         score = self.scores if by_order_alone else bounded_scores(self.scores, scale)
-        if not self.counted.are_counts:
-            return self.in_counts().bounded(scale, by_order_alone=by_order_alone)
-        counts = np.stack([self.counted.n_neg, self.counted.n_pos])
-        bounded = bounded_weights(counts)
-        if score is self.scores and bounded is counts:
+        columns = given = self.counted.columns
+        if self.counted.are_counts:
+            counts = np.stack(given)
+            bounded = bounded_weights(counts)
+            columns = given if bounded is counts else tuple(bounded)
+        if score is self.scores and columns is given:
             return self
-        table = ScoreTable.of_sorted(score, *bounded)
+        table = ScoreTable.of_sorted(score, *columns)
         return CountedRows(table, self.classes, self.label_smoothing, self.offset)
 
     def smoothed(self, label_smoothing: LabelSmoothing) -> CountedRows:

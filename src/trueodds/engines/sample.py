@@ -45,6 +45,8 @@ RARE = 20
 """A class with at most 1/RARE of its equal share of the sample is taken whole."""
 SEED = 20210
 BLOCK_ROWS = 1 << 20
+MOST_IN_BLOCKS = 1_000_000_000
+"""NumPy draws how many rows fall into each block of fewer rows than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +187,8 @@ def _bernoulli(frame: Any, rate: float) -> Any:
 def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]:
     """``size`` of ``n_rows`` positions in increasing order, every subset equally likely.
 
-    How many fall into each block is drawn first, so memory is that of the sample.
+    How many fall into each block is drawn first, so memory is that of the sample. Of very many
+    rows, as counts can stand for, positions are drawn until enough of them differ.
 
     Parameters
     ----------
@@ -201,6 +204,11 @@ def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]
     array([269786, 511135, 636960, 850621])
     """
     rng = np.random.default_rng(seed)
+    if n_rows >= MOST_IN_BLOCKS:
+        drawn = np.unique(rng.integers(0, n_rows, size))
+        while len(drawn) < size:  # few are drawn twice
+            drawn = np.union1d(drawn, rng.integers(0, n_rows, size - len(drawn)))
+        return drawn
     starts = np.arange(0, n_rows, BLOCK_ROWS)
     lengths = np.minimum(BLOCK_ROWS, n_rows - starts)
     counts = rng.multivariate_hypergeometric(lengths, size, method="marginals")

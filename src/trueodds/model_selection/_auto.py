@@ -102,7 +102,7 @@ class AutoCalibrator(FeatureCalibrator):
     More than two classes are decided together: methods that learn all classes at once compete
     with those that learn one-vs-rest. With fewer than two rows of two
     classes nothing can be compared, and the scores are left alone. The choice does not depend on
-    the order of the rows, and a weight of k equals k rows.
+    the order of the rows, and a count of k equals k rows.
 
     If a method needs the original features (``"tree"``), ``fit`` and ``predict_proba`` take
     ``features=``.

@@ -97,7 +97,7 @@ def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> 
             max_rows=max_rows,
         )
         table = ScoreTable.from_grouped(grouped, max_rows)
-        maps.append(calibrator.fit_map(Rows.of_table(table)))
+        maps.append(calibrator.fit_map(Rows.of_table(table.in_counts())))
     fitted = OneVsRestMap(maps=tuple(maps), scale=calibrator.scale)
     calibrator._set_fitted(fitted, read)
 

@@ -123,9 +123,8 @@ class TreeCalibrator(FeatureCalibrator):
     replaced by the mean, those of nominal ones by the mode. At prediction, a row with a category
     that did not occur in fitting is calibrated by the inner node that splits on it.
 
-    With an integer ``cv``, the result does not depend on the order of rows, and a whole weight of k
-    equals k repetitions. Weights that are not all whole numbers are first scaled to a mean of one,
-    and each row then stays within one fold.
+    With an integer ``cv``, the result does not depend on the order of rows, and a count of k equals
+    k repetitions. With importances each row stays within one fold.
 
     If no score column varies at a node, an intercept is fitted; in the authors' program rounding
     decides there.
