@@ -42,11 +42,14 @@ from trueodds.decisions._costs import optimal_threshold
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
+    MOST_VALUES,
+    Band,
     Floats,
+    GroupColumn,
+    as_dense,
     check_choice,
     check_flag,
     check_number,
-    encode_groups,
     repeat_rows,
 )
 from trueodds.rows import Rows
@@ -319,14 +322,16 @@ def guaranteed_thresholds(
     y_true, y_prob, at_most, risk, cost_fp, cost_fn, anytime, counts, classes
         As in :func:`guaranteed_threshold`.
     groups : array-like of shape (n,)
-        Group of each row.
+        Group of each row. A column of numbers with more than ten distinct values is cut into five
+        bands of about equal mass, as in :func:`trueodds.metrics.group_test`.
     confidence : float, default=0.9
         Probability that every guarantee holds. With g groups each gets a g-th of the doubt.
 
     Returns
     -------
     dict of group to ThresholdGuarantee
-        In the sorted order of the groups.
+        In the sorted order of the groups. A key is a value, a :class:`trueodds.metrics.Band` of
+        numbers, or None for missing values.
 
     Notes
     -----
@@ -345,7 +350,8 @@ def guaranteed_thresholds(
     >>> {name: one.n_acted for name, one in found.items()}
     {'law': 1277, 'math': 1288}
     """
-    columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob, groups=groups)
+    n_rows = len(as_dense(y_prob, "y_prob"))
+    columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob, kept=np.arange(n_rows))
     rows = Rows.read(
         columns["y_prob"],
         columns["y_true"],
@@ -354,16 +360,24 @@ def guaranteed_thresholds(
         words=METRIC_WORDS,
     )
     prob, positive = _actions(rows, risk)
-    codes, names = encode_groups(columns["groups"], len(positive))
+    kept = columns["kept"]
+    parts = GroupColumn.read("group", groups, n_rows, np.bincount(kept, minlength=n_rows))
+    if anytime and parts.keys[:1] and isinstance(parts.keys[0], Band):
+        raise InputError(
+            "with anytime, groups must not change as rows arrive, and bands of numbers would; got "
+            f"numbers of more than {MOST_VALUES} distinct values. Pass your own bands as texts."
+        )
+    codes = parts.codes[kept]
+    present = np.unique(codes).tolist()
     check_flag(anytime, "anytime")
-    doubt = _doubt(confidence) / len(names)
+    doubt = _doubt(confidence) / len(present)
     found: dict[Any, ThresholdGuarantee] = {}
-    for i, name in enumerate(names.tolist()):
-        own = codes == i
+    for code in present:
+        own = codes == code
         others = None
-        if risk == "errors" and not anytime and len(names) > 1:
+        if risk == "errors" and not anytime and len(present) > 1:
             others = ScoreTable.from_codes(prob[~own], positive[~own])
-        found[name] = guarantee_of_table(
+        found[parts.keys[code]] = guarantee_of_table(
             ScoreTable.from_codes(prob[own], positive[own]),
             at_most=at_most,
             risk=risk,

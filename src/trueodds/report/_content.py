@@ -10,6 +10,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,11 @@ from trueodds.inputs import (
     check_integer,
     check_text,
     direction_hint,
+    group_array,
     is_choice,
+    read_groups,
     repeat_rows,
 )
-from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._diagrams import diagrams
 from trueodds.report._page import render
@@ -143,8 +145,8 @@ def build_report(
     counts : array-like of shape (n,), default=None
         Number of times that each row occurred; equivalent to repeating the rows.
     groups : dict of str to array-like of shape (n,), default=None
-        Grouping columns, such as country or age. Numbers with more than ten distinct values are
-        cut into five bands of equal mass; missing values form a separate group.
+        Grouping columns, such as country or age, as in :func:`trueodds.metrics.group_test`: a
+        column of numbers with more than ten distinct values is cut into five bands.
     scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     classes : array-like, default=None
@@ -219,10 +221,15 @@ def build_report(
         notes = [check_text(note, "a note") for note in as_tuple(notes, "notes")]
     if groups is not None:
         check_instance(groups, Mapping, "groups")
-    given = repeat_rows(counts, scores=scores, y=y, sample_weight=sample_weight)
+    n_given = len(as_dense(scores, "scores"))
+    given = repeat_rows(
+        counts, scores=scores, y=y, sample_weight=sample_weight, kept=np.arange(n_given)
+    )
+    kept = given.pop("kept")
     rows = read_report_rows(**given, scale=scale, classes=classes, class_names=class_names)
-    parts = {k: repeat_rows(counts, of=group_array(v))["of"] for k, v in (groups or {}).items()}
-    columns = read_groups(parts, len(as_dense(given["scores"], "scores")))
+    rows = replace(rows, index=kept[rows.index])
+    times = np.bincount(rows.index, minlength=n_given)
+    columns = read_groups(groups or {}, n_given, times)
     guarantee = guarantee_section(rows, at_most, risk, confidence)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
     with warnings.catch_warnings(record=True) as caught:
@@ -258,7 +265,7 @@ def build_report(
                 calibrators=["group"],
                 scale=scale,
                 sample_weight=sample.weight,
-                features=_group_features(parts, sample),
+                features=_group_features(groups or {}, sample),
                 cv=cv,
                 random_state=seed,
                 n_jobs=n_jobs,
@@ -325,11 +332,11 @@ def _limits(at_most: float | None, risk: Risk, confidence: float) -> dict[str, A
     return {"at_most": at_most, "risk": risk, "confidence": confidence}
 
 
-def _group_features(parts: Mapping[str, Any], sample: ReportRows) -> Any:
+def _group_features(groups: Mapping[str, Any], sample: ReportRows) -> Any:
     """Return the grouping columns of the sample, one column for each."""
-    features = np.empty((len(sample), len(parts)), dtype=object)
-    for k, values in enumerate(parts.values()):
-        features[:, k] = values[sample.index]
+    features = np.empty((len(sample), len(groups)), dtype=object)
+    for k, values in enumerate(groups.values()):
+        features[:, k] = group_array(values)[sample.index]
     return features
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["as_number", "as_text", "is_numeric", "literal", "may_be_long", "quoted", "values"]
+__all__ = [
+    "as_group",
+    "as_number",
+    "as_text",
+    "is_numeric",
+    "literal",
+    "may_be_long",
+    "quoted",
+    "values",
+]
 
 TEXT_TYPES = ("VARCHAR", "JSON")
 NUMBER_TYPES = (
@@ -87,3 +96,16 @@ def as_text(name: str, kind: str) -> str:
     """A column as text, without the quotes of JSON."""
     column = quoted(name)
     return f"json_extract_string({column}, '$')" if kind == "JSON" else f"CAST({column} AS VARCHAR)"
+
+
+def as_group(name: str, kind: str) -> str:
+    """A column of groups as numbers of its own type, or as texts; NULL where it is missing.
+
+    NaN is missing, 0.1 of FLOAT is 0.1, and −0 is 0.
+    """
+    if kind == "BOOLEAN" or not is_numeric(kind):
+        return as_text(name, kind)
+    if kind not in ("FLOAT", "DOUBLE"):
+        return quoted(name)
+    number = f"CAST({as_text(name, kind)} AS DOUBLE)" if kind == "FLOAT" else quoted(name)
+    return f"CASE WHEN NOT isnan({quoted(name)}) THEN {number} + 0 END"
