@@ -8,6 +8,7 @@ __all__ = [
     "as_group",
     "as_number",
     "as_text",
+    "is_number",
     "is_numeric",
     "literal",
     "may_be_long",
@@ -65,6 +66,11 @@ def is_numeric(kind: str) -> bool:
     return kind in NUMBER_TYPES or kind.startswith("DECIMAL")
 
 
+def is_number(kind: str) -> bool:
+    """Whether an engine's type is one of numbers other than truth values."""
+    return is_numeric(kind) and kind != "BOOLEAN"
+
+
 def may_be_long(kind: str) -> bool:
     """Whether values of an engine's type can be long texts."""
     return not (is_numeric(kind) or kind.startswith(("DATE", "TIME")))
@@ -103,7 +109,7 @@ def as_group(name: str, kind: str) -> str:
 
     NaN is missing, 0.1 of FLOAT is 0.1, and −0 is 0.
     """
-    if kind == "BOOLEAN" or not is_numeric(kind):
+    if not is_number(kind):
         return as_text(name, kind)
     if kind not in ("FLOAT", "DOUBLE"):
         return quoted(name)

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trueodds.cli.files.sql import is_numeric, literal, values
+from trueodds.cli.files.csv import typed_columns
+from trueodds.cli.files.sql import as_group, is_number, literal, values
 from trueodds.cli.output import working
 from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
+    from trueodds.cli.files.open import DataSource
     from trueodds.inputs import Band
     from trueodds.metrics import GroupCounts
 
-__all__ = ["FileGroups", "cuts_of_numbers", "find_groups"]
+__all__ = ["FileGroups", "cuts_of_texts", "find_groups"]
 
 
 CATEGORY = "trueodds_category"
@@ -88,7 +90,7 @@ def find_groups(prepared: Prepared, max_groups: int, *, counted: bool) -> FileGr
     types = dict(zip(rows.columns, map(str, rows.types), strict=True))
     for number, column in enumerate(prepared.columns.groups):
         name = f"group_{number}"
-        if is_numeric(types[name]):
+        if is_number(types[name]):
             cuts = cuts_of_numbers(rows, name, "weight" if counted else "1")
             if cuts is None:
                 groups = _numbers(rows, name, column)
@@ -120,6 +122,21 @@ def cuts_of_numbers(rows: Any, column: str, times: str = "1") -> tuple[Any, ...]
         return list(map(plain_number, reached.aggregate(first).fetchall()[0]))
 
     return find_cuts(n_values, n_rows or 0, at)
+
+
+def cuts_of_texts(rows: Any, column: str, source: DataSource, name: str) -> tuple[Any, ...] | None:
+    """The same of numbers that are given as texts; ``name`` is their column in the source."""
+    is_text = source.files.format == "csv" and source.kinds[name] == "VARCHAR"
+    if not is_text and not is_number(source.kinds[name]):
+        return None
+    typed = typed_columns(rows, [column], source.reading.decimal)[column]
+    times = "weight" if "weight" in rows.columns else "1"
+    numbers = rows.project(f"{typed} AS {column}, {times} AS times")
+    kind = str(numbers.types[0])
+    if not is_number(kind):
+        return None
+    numbers = numbers.project(f"{as_group(column, kind)} AS {column}, times")
+    return cuts_of_numbers(numbers, column, "times")
 
 
 def _bands(rows: Any, name: str, column: str, cuts: Sequence[Any]) -> list[FileGroup]:
