@@ -32,6 +32,7 @@ __all__ = [
     "band_ends",
     "bands_between",
     "category_key",
+    "cuts_of_array",
     "find_cuts",
     "group_array",
     "group_columns",
@@ -87,6 +88,21 @@ def find_cuts(
     places = [math.ceil((n_rows - 1) * k / n_bands) for k in range(n_bands)]
     lowest, *cuts = at(places)
     return tuple(sorted({cut for cut in cuts if cut > lowest}))
+
+
+def cuts_of_array(
+    distinct: npt.NDArray[Any],
+    mass: npt.NDArray[Any],
+    most_values: int = MOST_VALUES,
+    n_bands: int = N_BANDS,
+) -> tuple[Any, ...] | None:
+    """Where distinct numbers in order, each of so many rows, are cut by the rule."""
+    reached = np.cumsum(mass)
+
+    def at(places: list[float]) -> list[Any]:
+        return list(distinct[np.searchsorted(reached, places, side="right")].tolist())
+
+    return find_cuts(np.count_nonzero(mass), mass.sum(), at, most_values, n_bands)
 
 
 def bands_between(cuts: Sequence[Any]) -> list[Band]:
@@ -240,14 +256,7 @@ class GroupColumn:
             mass = np.bincount(
                 codes[kept], None if times is None else times[kept], minlength=len(distinct)
             )
-            reached = np.cumsum(mass)
-            cuts = find_cuts(
-                np.count_nonzero(mass),
-                mass.sum(),
-                lambda places: distinct[np.searchsorted(reached, places, "right")].tolist(),
-                most_values,
-                n_bands,
-            )
+            cuts = cuts_of_array(distinct, mass, most_values, n_bands)
             if cuts is None:
                 keys = distinct.tolist()
             else:
