@@ -253,12 +253,14 @@ def with_types(relation: Any, decimal: str = ".", kept: Sequence[str] = ()) -> A
     """
     names = [name for name in relation.columns if name not in kept]
     typed = typed_columns(relation, names, decimal)
-    parts = [f"{value} AS {quoted(name)}" for name, value in typed.items()]
+    parts = [f"{value} AS {quoted(name)}" for name, (value, _) in typed.items()]
     return relation.project(", ".join([*parts, *map(quoted, kept)]))
 
 
-def typed_columns(relation: Any, names: Sequence[str], decimal: str = ".") -> dict[str, str]:
-    """SQL of columns of text, as numbers or booleans where every value is one.
+def typed_columns(
+    relation: Any, names: Sequence[str], decimal: str = "."
+) -> dict[str, tuple[str, str]]:
+    """SQL and type of columns of text: of numbers or booleans where every value is one.
 
     Each pass handles a few hundred columns, because the engine's time grows with the square of
     their number.
@@ -271,7 +273,8 @@ def typed_columns(relation: Any, names: Sequence[str], decimal: str = ".") -> di
     for position, name in enumerate(names):
         fits = answers[3 * position : 3 * position + 3]
         kind = next((k for k, fit in zip(KINDS, fits, strict=True) if fit), "VARCHAR")
-        typed[name] = numbers[name] if kind == "DOUBLE" else f"CAST({quoted(name)} AS {kind})"
+        value = numbers[name] if kind == "DOUBLE" else f"CAST({quoted(name)} AS {kind})"
+        typed[name] = value, kind
     return typed
 
 

@@ -104,14 +104,14 @@ def as_text(name: str, kind: str) -> str:
     return f"json_extract_string({column}, '$')" if kind == "JSON" else f"CAST({column} AS VARCHAR)"
 
 
-def as_group(name: str, kind: str) -> str:
-    """A column of groups as numbers of its own type, or as texts; NULL where it is missing.
+def as_group(value: str, kind: str) -> str:
+    """SQL of a group, as a number of its own type or as a text; NULL where it is missing.
 
     NaN is missing, 0.1 of FLOAT is 0.1, and −0 is 0.
     """
-    if not is_number(kind):
-        return as_text(name, kind)
-    if kind not in ("FLOAT", "DOUBLE"):
-        return quoted(name)
-    number = f"CAST({as_text(name, kind)} AS DOUBLE)" if kind == "FLOAT" else quoted(name)
-    return f"CASE WHEN NOT isnan({quoted(name)}) THEN {number} + 0 END"
+    if kind in ("FLOAT", "DOUBLE"):
+        number = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)" if kind == "FLOAT" else value
+        return f"CASE WHEN NOT isnan({value}) THEN {number} + 0 END"
+    if kind == "JSON":
+        return f"json_extract_string({value}, '$')"
+    return value if is_number(kind) else f"CAST({value} AS VARCHAR)"

@@ -129,13 +129,11 @@ def cuts_of_texts(rows: Any, column: str, source: DataSource, name: str) -> tupl
     is_text = source.files.format == "csv" and source.kinds[name] == "VARCHAR"
     if not is_text and not is_number(source.kinds[name]):
         return None
-    typed = typed_columns(rows, [column], source.reading.decimal)[column]
-    times = "weight" if "weight" in rows.columns else "1"
-    numbers = rows.project(f"{typed} AS {column}, {times} AS times")
-    kind = str(numbers.types[0])
+    value, kind = typed_columns(rows, [column], source.reading.decimal)[column]
     if not is_number(kind):
         return None
-    numbers = numbers.project(f"{as_group(column, kind)} AS {column}, times")
+    times = "weight" if "weight" in rows.columns else "1"
+    numbers = rows.project(f"{as_group(value, kind)} AS {column}, {times} AS times")
     return cuts_of_numbers(numbers, column, "times")
 
 

@@ -146,8 +146,10 @@ def group_values(source: DataSource, rows: Any, names: Sequence[str]) -> list[st
     Text files do not say which columns are numbers: those whose values are all written as such.
     """
     texts = [n for n in names if source.files.format == "csv" and source.kinds[n] == "VARCHAR"]
-    numbers = typed_columns(rows, texts, source.reading.decimal) if texts else {}
-    return [numbers.get(name) or as_group(name, source.kinds[name]) for name in names]
+    typed = {name: (quoted(name), source.kinds[name]) for name in names}
+    if texts:
+        typed |= typed_columns(rows, texts, source.reading.decimal)
+    return [as_group(*typed[name]) for name in names]
 
 
 def _repeated(good: Any, columns: ColumnNames, n_rows: int) -> int:
