@@ -362,14 +362,14 @@ def guaranteed_thresholds(
     prob, positive = _actions(rows, risk)
     kept = columns["kept"]
     parts = GroupColumn.read("group", groups, n_rows, np.bincount(kept, minlength=n_rows))
-    if anytime and parts.keys[:1] and isinstance(parts.keys[0], Band):
+    check_flag(anytime, "anytime")
+    if anytime and isinstance(parts.keys[0], Band):
         raise InputError(
             "with anytime, groups must not change as rows arrive, and bands of numbers would; got "
             f"numbers of more than {MOST_VALUES} distinct values. Pass your own bands as texts."
         )
     codes = parts.codes[kept]
     present = np.unique(codes).tolist()
-    check_flag(anytime, "anytime")
     doubt = _doubt(confidence) / len(present)
     found: dict[Any, ThresholdGuarantee] = {}
     for code in present:

@@ -68,7 +68,7 @@ class Band(NamedTuple):
 def find_cuts(
     n_values: int,
     n_rows: float,
-    at: Callable[[list[float]], Sequence[Any]],
+    at: Callable[[Sequence[int]], Sequence[Any]],
     most_values: int = MOST_VALUES,
     n_bands: int = N_BANDS,
 ) -> tuple[Any, ...] | None:
@@ -99,10 +99,10 @@ def cuts_of_array(
     """Where distinct numbers in order, each of so many rows, are cut by the rule."""
     reached = np.cumsum(mass)
 
-    def at(places: list[float]) -> list[Any]:
+    def at(places: Sequence[int]) -> list[Any]:
         return list(distinct[np.searchsorted(reached, places, side="right")].tolist())
 
-    return find_cuts(np.count_nonzero(mass), mass.sum(), at, most_values, n_bands)
+    return find_cuts(int(np.count_nonzero(mass)), float(mass.sum()), at, most_values, n_bands)
 
 
 def bands_between(cuts: Sequence[Any]) -> list[Band]:
@@ -139,7 +139,7 @@ def _name(key: Any, texts: Mapping[Any, str]) -> str:
     if key is None:
         return MISSING
     if not isinstance(key, Band):
-        text = str(key).lower() if _is_truth(key) else _category(key)
+        text = str(key).lower() if _is_truth(key) else str(_category(key))
         return repr(text) if text in (MISSING, OTHER) else text
     if key.low is None:
         return "any number" if key.high is None else f"below {texts[key.high]}"
@@ -264,13 +264,15 @@ class GroupColumn:
                 place = np.searchsorted(np.array(cuts, distinct.dtype), distinct, side="right")
                 codes = np.where(kept, place[codes], -1)
         else:
-            spelled: dict[str | None, list[Any]] = {}
-            for value in distinct:
-                spelled.setdefault(_category(value), []).append(value)
-            spelled.pop(None, None)
-            place = {text: code for code, text in enumerate(sorted(spelled))} | {None: -1}
-            keys = [category_key(text, spelled[text]) for text in sorted(spelled)]
-            codes = np.array([*(place[_category(value)] for value in distinct), -1])[codes]
+            spelled: dict[str, list[Any]] = {}
+            texts = [_category(value) for value in distinct]
+            for text, value in zip(texts, distinct, strict=True):
+                if text is not None:
+                    spelled.setdefault(text, []).append(value)
+            ordered = sorted(spelled)
+            keys = [category_key(text, spelled[text]) for text in ordered]
+            codes_of: dict[str | None, int] = {text: code for code, text in enumerate(ordered)}
+            codes = np.array([*(codes_of.get(text, -1) for text in texts), -1])[codes]
         missing = codes < 0
         if missing.any():
             codes = np.where(missing, len(keys), codes)
@@ -331,20 +333,20 @@ def _distinct(array: npt.NDArray[Any], is_nominal: bool) -> tuple[Any, Labels, b
         raise InputError(
             f"groups must be texts, numbers, dates or truth values; got {found_kinds}."
         ) from None
-    distinct = [None if is_missing(item) else item for _, item in first]
-    present = [item for item in distinct if item is not None]
-    numbers = [plain_number(item) for item in present]
-    is_numeric = bool(present) and not is_nominal and None not in numbers
-    if is_numeric:
-        ordered = sorted(set(numbers))
-        code = {number: k for k, number in enumerate(ordered)}
-        place = [-1 if item is None else code[plain_number(item)] for item in distinct]
-        whole = np.empty(len(ordered), dtype=object)
-        whole[:] = ordered
-        return whole, np.array(place, dtype=np.intp)[rows], True
-    code = {id(item): k for k, item in enumerate(present)}
-    place = [-1 if item is None else code[id(item)] for item in distinct]
-    return present, np.array([*place, -1], dtype=np.intp)[rows], False
+    present = [None if is_missing(item) else item for _, item in first]
+    numbers = [plain_number(item) for item in present if item is not None]
+    if not numbers or is_nominal or None in numbers:
+        gone = np.array([item is None for item in present], dtype=bool)
+        return [item for item in present if item is not None], _codes(gone)[rows], False
+    ordered = np.array([*sorted(set(numbers)), None], dtype=object)[:-1]
+    code = {number: k for k, number in enumerate(ordered.tolist())}
+    places = [-1 if item is None else code[plain_number(item)] for item in present]
+    return ordered, np.array(places, dtype=np.intp)[rows], True
+
+
+def _codes(gone: npt.NDArray[np.bool_]) -> Labels:
+    """The places of those that are left, in order, and −1 for those that are gone."""
+    return np.where(gone, -1, np.cumsum(~gone) - 1)
 
 
 def group_array(values: Any) -> npt.NDArray[Any]:

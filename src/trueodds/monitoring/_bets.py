@@ -390,9 +390,9 @@ def _named(value: Any, cuts: tuple[float, ...] | None) -> tuple[str | None, str]
 
 def _number(value: Any) -> float | None:
     """A number, which files give as a text."""
-    if not isinstance(value, str):
-        return plain_number(value)
-    for kind in (int, float):
+    kind: type[int] | type[float]
+    for kind in (int, float) if isinstance(value, str) else ():
         with suppress(ValueError):
             return kind(value)
-    return None
+    number: float | None = plain_number(value)
+    return number

@@ -621,7 +621,7 @@ class WatchRun:
         if forecasts.ndim == 2 and forecasts.shape[1] == 2:
             forecasts = forecasts[:, 1]
         y: Any = piece.codes if watch.monitor.classes is None else names[piece.codes]
-        groups = piece.groups
+        groups: Any = piece.groups
         if watch.monitor.group_cuts is not None and self.data.decimal == ",":
             groups = [text and text.replace(".", "").replace(",", ".") for text in groups]
         watch.monitor.update(forecasts, y, piece.weight, piece.times, group=groups)
