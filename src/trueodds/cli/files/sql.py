@@ -105,7 +105,7 @@ def as_text(name: str, kind: str) -> str:
 
 
 def as_group(value: str, kind: str) -> str:
-    """SQL of a group, as a number of its own type or as a text; NULL where it is missing.
+    """SQL of a group, as a number of the same type or as a text; NULL where it is missing.
 
     NaN is missing, 0.1 of FLOAT is 0.1, and −0 is 0.
     """

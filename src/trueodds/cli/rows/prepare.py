@@ -143,7 +143,7 @@ def prepare(
 def group_values(source: DataSource, rows: Any, names: Sequence[str]) -> list[str]:
     """SQL of columns of groups, as numbers or texts.
 
-    Text files do not say which columns are numbers: those whose values are all written as such.
+    Text files have no types: a column is of numbers if all its values are written as numbers.
     """
     texts = [n for n in names if source.files.format == "csv" and source.kinds[n] == "VARCHAR"]
     typed = {name: (quoted(name), source.kinds[name]) for name in names}

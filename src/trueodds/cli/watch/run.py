@@ -495,7 +495,7 @@ class WatchRun:
         return rows
 
     def _fix_groups(self, source: DataSource, rows: WatchedRows) -> None:
-        """Cut a column of numbers into bands before the first row; they stay as they are."""
+        """Cut a column of numbers into bands before the first row; later runs keep them."""
         group = getattr(self.data, "group", None)
         if group is None or self.watch.n_rows:
             return
