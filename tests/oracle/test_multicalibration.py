@@ -140,7 +140,12 @@ def test_worst_group_has_intervals_for_all_groups_together():
     expected = oracles.group_gaps(y, p, town, 0.8, min_rows=115)
     assert found.left_out == 6 - len(expected) > 0
     assert {group.value: group.to_dict() for group in found.groups} == {
-        value: {"column": "town", "value": value, **{k: pytest.approx(v) for k, v in one.items()}}
+        value: {
+            "column": "town",
+            "value": value,
+            "band": None,
+            **{k: pytest.approx(v) for k, v in one.items()},
+        }
         for value, one in expected.items()
     }
     assert found.error == pytest.approx(max(abs(one["gap"]) for one in expected.values()))

@@ -5,7 +5,7 @@ from sklearn.metrics import log_loss
 
 from support.services import library
 from trueodds import compare_calibrators
-from trueodds.metrics._groups import read_groups
+from trueodds.inputs import read_groups
 from trueodds.report import build_report
 from trueodds.report._rows import read_report_rows
 from trueodds.report._sections import group_table
@@ -80,10 +80,10 @@ def test_missing_values_are_a_group_and_numbers_of_many_values_are_bands():
     age[:100] = np.nan
     kind = np.array(["x", None] * 500, dtype=object)
     columns = read_groups({"age": age, "kind": kind}, 1000)
-    assert len(columns[0].values) == 6
-    assert columns[0].values[-1] == "(missing)"
+    assert len(columns[0].names) == 6
+    assert columns[0].names[-1] == "(missing)"
     assert (columns[0].codes == 5).sum() == 100
-    assert sorted(columns[1].values) == ["(missing)", "x"]
+    assert sorted(columns[1].names) == ["(missing)", "x"]
 
 
 def test_columns_of_frames_are_understood():
@@ -92,7 +92,7 @@ def test_columns_of_frames_are_understood():
     columns = read_groups(
         {"a": polars.Series(["x", None]), "b": pandas.Series([1.0, float("nan")])}, 2
     )
-    assert [sorted(column.values) for column in columns] == [["(missing)", "x"], ["(missing)", "1"]]
+    assert [sorted(column.names) for column in columns] == [["(missing)", "x"], ["(missing)", "1"]]
 
 
 def test_weights_change_what_a_group_is_compared_with():

@@ -152,6 +152,7 @@ SCHEMA = {
             {
                 "column": str,
                 "value": str,
+                "band": (list, type(None)),
                 "before": SIDE,
                 "after": (dict, type(None)),
                 "pooled": (dict, type(None)),

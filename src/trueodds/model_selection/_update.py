@@ -243,9 +243,7 @@ class _Updates:
                 design = self.spline.basis(self.z)
             else:
                 design = np.concatenate([one, self.z[:, None], self.features], axis=1)
-            model = fit_logistic_model(
-                design, self.hit, self.weight, offset, squares=self.squares
-            )
+            model = fit_logistic_model(design, self.hit, self.weight, offset, squares=self.squares)
             if not model.converged:
                 raise InputError(
                     f"the {name} update has no finite optimum: the features or probabilities "

@@ -20,7 +20,7 @@ from trueodds.inputs import (
     check_number,
 )
 from trueodds.kernels.monitor import update_bets
-from trueodds.monitoring._bets import EDGES, MAX_CLASSES, SLOPES, TILTS, Bets
+from trueodds.monitoring._bets import EDGES, MAX_CLASSES, SLOPES, TILTS, Bets, check_cuts
 from trueodds.monitoring._diagnosis import advise, find_change, measure
 from trueodds.monitoring._findings import (
     ChangePoint,
@@ -41,7 +41,7 @@ from trueodds.monitoring._state_file import (
 __all__ = ["FORMAT", "VERSION", "CalibrationMonitor"]
 
 FORMAT, VERSION = "trueodds-monitor", 1
-KEYS = {"alpha", "tolerance", "classes", "max_groups", "stream", "job"}
+KEYS = {"alpha", "tolerance", "classes", "max_groups", "group_cuts", "stream", "job"}
 """``job`` is the state of a scheduled job: see :mod:`trueodds.monitoring._watch`."""
 
 
@@ -70,6 +70,11 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
     max_groups : int, default=20
         Maximum number of groups that are monitored separately, in order of appearance. Rows of
         further groups count in all other regions.
+    group_cuts : sequence of float, default=None
+        Increasing numbers at which groups that are numbers are cut into bands: ``[30, 50]`` makes
+        three. A stream has no quantiles before it begins, so by default each number is a group.
+        ``trueodds monitor`` takes the cuts from its first rows, by the rule of
+        :func:`trueodds.metrics.group_test`.
 
     Attributes
     ----------
@@ -134,6 +139,7 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
         tolerance: float = 0.0,
         classes: Sequence[Any] | None = None,
         max_groups: int = 20,
+        group_cuts: Sequence[float] | None = None,
     ) -> None:
         self.alpha = check_level(alpha, "alpha")
         self.tolerance = check_number(tolerance, "tolerance")
@@ -148,6 +154,7 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
             raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")
+        self.group_cuts = None if group_cuts is None else check_cuts(group_cuts)
         self._bets: Bets | None = None
 
     def update(
@@ -193,7 +200,7 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
             bets = self._bets.copy()
         bets.check_kind(n_classes, group is not None)
         bets.n_unlabeled += rows.n_unlabeled
-        codes = None if rows.groups is None else bets.group_codes(rows.groups)
+        codes = None if rows.groups is None else bets.group_codes(rows.groups, self.group_cuts)
         done = 0
         while done < len(rows):
             if not bets.history.room(bets.rows):
@@ -352,6 +359,7 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
             "tolerance": self.tolerance,
             "classes": None if classes is None else [_plain(label) for label in classes],
             "max_groups": self.max_groups,
+            "group_cuts": None if self.group_cuts is None else list(self.group_cuts),
             "stream": None if self._bets is None else self._bets.to_dict(),
             "job": None,
         }
@@ -359,6 +367,8 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
     @classmethod
     def from_dict(cls, content: Any) -> CalibrationMonitor:
         """Return a monitor from its state, every value of which is checked."""
+        if isinstance(content, dict):  # states of numbers that are not cut may lack the key
+            content = {"group_cuts": None, **content}
         fields = document_fields(content, FORMAT, VERSION, KEYS, "state")
         if not isinstance(fields.raw("job"), dict | None):
             raise StateFormatError("state.job must be null or an object.")
@@ -369,8 +379,15 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
                 raise StateFormatError("state.classes must be null or a list of labels.")
         alpha, tolerance = fields.number("alpha", 1e-300, 1.0), fields.number("tolerance", 0.0, 0.5)
         max_groups = fields.count("max_groups", MAX_CLASSES)
+        cuts = fields.raw("group_cuts")
         try:
-            monitor = cls(alpha=alpha, tolerance=tolerance, classes=classes, max_groups=max_groups)
+            monitor = cls(
+                alpha=alpha,
+                tolerance=tolerance,
+                classes=classes,
+                max_groups=max_groups,
+                group_cuts=None if cuts is None else fields.listed("group_cuts", MAX_CLASSES),
+            )
         except InputError as error:
             raise StateFormatError(f"state: {error}") from None
         if fields.raw("stream") is not None:

@@ -34,6 +34,7 @@ from trueodds.cli.files.open import DataSource, leave_room, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
 from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.groups import cuts_of_texts
 from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
 from trueodds.cli.watch.options import DeliveryOptions
@@ -411,6 +412,7 @@ class WatchRun:
                     if rows.skipped:
                         log(f"{name}: left out {in_words(rows.skipped)}.")
                     leave_room(source.connection, self.data.memory, ROW_BYTES * rows.n_positions)
+                    self._fix_groups(source, rows)
                     take = self._new_rows(source, rows, batch)
                     yield from self._count(rows, take)
                     if self.watch.monitor.alarm:
@@ -491,6 +493,14 @@ class WatchRun:
         if rule is not None and rule.step is not None:
             self.watch.see(rule.step, rows.starts)
         return rows
+
+    def _fix_groups(self, source: DataSource, rows: WatchedRows) -> None:
+        """Cut a column of numbers into bands before the first row; later runs keep them."""
+        group = getattr(self.data, "group", None)
+        if group is None or self.watch.n_rows:
+            return
+        labeled = rows.relation.filter("label IS NOT NULL")
+        self.watch.monitor.group_cuts = cuts_of_texts(labeled, "grouping", source, group)
 
     def _new_rows(self, source: DataSource, rows: WatchedRows, batch: list[Delivery]) -> Any:
         """Which positions to count; what was read of each file is remembered."""
@@ -611,9 +621,10 @@ class WatchRun:
         if forecasts.ndim == 2 and forecasts.shape[1] == 2:
             forecasts = forecasts[:, 1]
         y: Any = piece.codes if watch.monitor.classes is None else names[piece.codes]
-        watch.monitor.update(
-            forecasts, y, time=piece.times, counts=piece.counts, group=piece.groups
-        )
+        groups: Any = piece.groups
+        if watch.monitor.group_cuts is not None and self.data.decimal == ",":
+            groups = [text and text.replace(".", "").replace(",", ".") for text in groups]
+        watch.monitor.update(forecasts, y, time=piece.times, counts=piece.counts, group=groups)
         if piece.moments is not None:
             newest = moment_text(float(piece.moments.max()), watch.kind)
             watch.last = later(watch.last, newest, watch.kind)
