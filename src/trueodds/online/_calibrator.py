@@ -662,8 +662,8 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
 
 def _refused() -> InputError:
     return InputError(
-        "the labels were not learned, since the state would hold numbers that are not finite; it is "
-        "as it was before. Check whether weights are extremely large."
+        "the labels were not learned, since the state would hold numbers that are not finite; it "
+        "is as it was before. Check whether weights are extremely large."
     )
 
 
