@@ -51,8 +51,8 @@ def test_readers_get_what_one_thread_gets(shared):
 @pytest.mark.parametrize("n_writers", [1, load.N_THREADS])
 @pytest.mark.parametrize("shared", LEARNING, ids=lambda shared: shared.name)
 def test_what_is_learned_and_read_meanwhile_is_what_one_thread_learns(shared, n_writers):
-    serial = load.serial_answers(shared, steps=12)
-    found = load.learn_together(shared, n_writers, serial, steps=12)
+    serial = load.serial_answers(shared, steps=8)
+    found = load.learn_together(shared, n_writers, serial, steps=8)
     assert found.wrong == []
 
 
@@ -364,7 +364,7 @@ def test_a_service_under_load_answers_right(tmp_path):
     server = serve()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    wrong, rounds, rows = [], 8, 40
+    wrong, rounds, rows = [], 5, 40
     expected = {
         "calibrate": BetaCalibrator().fit(P, Y).map_,
         "forecast": lambda p: OnlineCalibrator().update(P, Y).predict_proba(p)[:, 1],

@@ -29,6 +29,8 @@ BLOCK_ROWS = 16384
 """Number of rows of a block."""
 LEAST_PER_THREAD = 4 * BLOCK_ROWS
 """Fewer rows per thread are not worth starting one."""
+PATIENCE = 0.1
+"""Seconds that a fork waits for a lock while it holds others."""
 
 Result = TypeVar("Result")
 
@@ -247,8 +249,8 @@ def _locked(member: Any) -> Any:
 class _Locks:
     """The locks of all objects, which are held while the process forks.
 
-    A thread that holds one may wait for another, in any order. So a fork never waits for a lock
-    while it holds one.
+    A thread that holds one may wait for another, in any order. So a fork that waits for too long
+    releases what it holds, and begins with the lock that it waited for.
     """
 
     def __init__(self) -> None:
@@ -268,20 +270,32 @@ class _Locks:
         return lock
 
     def _hold(self) -> None:
-        awaited: Any = self._guard
+        order: list[Any] = []
         while True:
-            awaited.acquire()
-            held = [awaited]
-            for lock in chain([self._guard], self._all):
-                if not lock.acquire(blocking=False):
-                    awaited = lock
-                    break
-                held.append(lock)
-            else:
+            held: list[Any] = []
+            awaited = self._hold_in(order, held)
+            if awaited is None:
                 self._held = held
                 return
             for lock in held:
                 lock.release()
+            order.remove(awaited)
+            order.insert(0, awaited)
+
+    def _hold_in(self, order: list[Any], held: list[Any]) -> Any:
+        """Hold all locks in this order, then the guard; return one that is not released in time."""
+        while True:
+            for lock in order[len(held) :]:
+                if not lock.acquire(timeout=PATIENCE if held else -1):
+                    return lock
+                held.append(lock)
+            self._guard.acquire()
+            others = set(self._all).difference(order)
+            if not others:
+                held.append(self._guard)
+                return None
+            self._guard.release()  # who has a lock may make another
+            order.extend(others)
 
     def _release(self) -> None:
         held, self._held = self._held, []
