@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.property_runs import many_examples
-from trueodds import maps
+from trueodds import AutoCalibrator, all_calibrators, maps
 from trueodds.decisions import (
     adjust_map_prior,
     adjust_prior,
@@ -19,7 +22,7 @@ from trueodds.decisions import (
     realized_cost,
     undersampling_correction,
 )
-from trueodds.exceptions import ConvergenceWarning, InputError
+from trueodds.exceptions import ConvergenceWarning, InputError, TrueoddsWarning
 
 rate = st.floats(0.01, 0.99)
 
@@ -46,6 +49,38 @@ def test_best_decision_is_the_threshold_rule(cost_fp, cost_fn, prob):
     far = [p for p in prob if abs(p - threshold) > 1e-9] or [0.999999]
     decision = best_decision(far, [[0, cost_fp], [cost_fn, 0]])
     assert decision.tolist() == [int(p >= threshold) for p in far]
+
+
+def test_a_probability_at_the_threshold_gives_one_decision_everywhere():
+    for cost_fp, cost_fn in itertools.product(range(1, 41), repeat=2):
+        threshold = optimal_threshold(cost_fp, cost_fn)
+        below, above = np.nextafter(threshold, [0, 1])
+        written = float(f"{cost_fp / (cost_fp + cost_fn):.15g}")  # 0.6, not 0.6000000000000001
+        p = np.array([below, threshold, above, written])
+        costs = [[0, cost_fp], [cost_fn, 0]]
+        acts = p >= threshold
+        assert (best_decision(p, costs) == acts).all()
+        assert (best_decision(np.column_stack([1 - p, p]), costs)[1:3] == 1).all()
+        for one, act in zip(p, acts, strict=True):
+            y, same = [1, 1, 1, 0], [one] * 4
+            by_hand = cost_fp / 4 if act else 3 * cost_fn / 4
+            assert realized_cost(y, same, costs) == by_hand
+            curve = cost_curve(y, same, cost_fp=cost_fp, cost_fn=cost_fn)
+            assert curve.theoretical_cost == by_hand
+
+
+def test_costs_are_read_like_a_threshold_for_the_smaller_label_too():
+    y, pair = ["a", "a", "a", "b"], [[0.6, 0.4]] * 4
+    curve = cost_curve(y, pair, cost_fp=3, cost_fn=2, pos_label="a")
+    assert curve.theoretical_threshold == 0.6
+    turned = [[0.4, 0.6]] * 4
+    cost = realized_cost(y, turned, [[0, 3], [2, 0]], classes=["b", "a"])
+    assert curve.theoretical_cost == cost == 3 / 4
+
+
+def test_the_message_on_wrong_costs_states_them():
+    with pytest.raises(InputError, match="cost_fp − cost_tn = -2 and cost_fn − cost_tp = 5"):
+        optimal_threshold(1, 5, cost_tn=3)
 
 
 def test_decisions_of_three_classes_and_more_decisions_than_classes():
@@ -143,6 +178,10 @@ def test_priors_are_checked():
         adjust_prior([1.0], 0.5, 0.0)
 
 
+STRUCTURED = maps.StructuredSoftmaxMap(
+    tau=0.5, floor=1e-9, mixing=0.01, prior=[0.4, 0.6], bias=[0.1, 0.0], on_logs=[0.2, 0.1],
+    on_probabilities=[], shared=[0.1, 0.2, 0.3, 0.4],
+)  # fmt: skip
 BINARY_MAPS = [
     maps.LogOddsMap(a=0.7, b=1.3, c=-0.2),
     maps.LogOddsMap(a=0.7, b=0.7, c=0.1, scale="logit"),
@@ -150,6 +189,10 @@ BINARY_MAPS = [
     maps.StepMap(edges=[0.3, 0.6], values=[0.0, 0.4, 1.0]),
     maps.IdentityMap(),
     maps.IdentityMap(scale="logit"),
+    maps.LogOddsCurveMap(x=[-2.0, 0.0, 2.0], y=[-3.0, 0.2, 1.0]),
+    maps.LogOddsCurveMap(x=[-2.0, 0.0, 2.0], y=[-3.0, 0.2, 1.0], scale="logit"),
+    maps.CharcoalGrillMap(means=[-1.0, 2.0], temperatures=[1.0, 3.0], widths=[1.0, 2.0], bias=0.3),
+    STRUCTURED,
 ]
 
 
@@ -159,6 +202,62 @@ def test_a_map_takes_up_a_base_rate_exactly(drawn, new):
     scores = np.linspace(0.01, 0.99, 50) if drawn.scale == "probability" else np.linspace(-4, 4, 50)
     adjusted = adjust_map_prior(drawn, 0.4, new)
     assert np.allclose(adjusted(scores), adjust_prior(drawn(scores), 0.4, new), atol=1e-14)
+
+
+def test_the_map_of_every_method_takes_up_a_base_rate():
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.7, 1.5, 400)
+    y = (rng.random(400) < p**1.4).astype(int)
+    q = np.concatenate([[0, 1e-9], np.linspace(0.01, 0.99, 99), [1 - 1e-9, 1]])
+    refused = set()
+    methods = {"auto": AutoCalibrator, **all_calibrators()}
+    for name, kind in methods.items():
+        extra = {"features": p[:, None] > 0.5} if kind().needs_features else {}
+        asked = {"features": q[:, None] > 0.5} if kind().needs_features else {}
+        with warnings.catch_warnings(action="ignore", category=TrueoddsWarning):
+            drawn = kind().fit(p, y, **extra).to_map(interval=None if extra else 0.9)
+        try:
+            adjusted = adjust_map_prior(drawn, 0.3, 0.02)
+        except InputError:
+            refused.add(name)
+            continue
+        linear = isinstance(drawn, maps.PiecewiseLinearMap)
+        expected = adjust_prior(drawn(q, **asked), 0.3, 0.02)
+        assert np.allclose(adjusted(q, **asked), expected, rtol=0, atol=1e-4 if linear else 1e-12)
+        if extra:
+            continue
+        found = zip(adjusted.interval(q), drawn.interval(q), strict=True)
+        for end, before in found:
+            expected = adjust_prior(before, 0.3, 0.02)
+            assert np.allclose(end, expected, rtol=0, atol=1.1e-4 if linear else 1e-12)
+    assert refused == {"group", "ensemble_temperature", "bayesian_structured"}
+
+
+def test_every_softmax_takes_up_the_base_rates_of_several_classes():
+    rng = np.random.default_rng(1)
+    scores = rng.dirichlet([1, 1, 1], 300)
+    y = (scores.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    old, new = [0.2, 0.3, 0.5], [0.1, 0.1, 0.8]
+    refused = set()
+    for name, kind in all_calibrators().items():
+        extra = {"features": scores[:, :1] > 0.5} if kind().needs_features else {}
+        with warnings.catch_warnings(action="ignore", category=TrueoddsWarning):
+            drawn = kind().fit(scores, y, **extra).map_
+        try:
+            adjusted = adjust_map_prior(drawn, old, new)
+        except InputError:
+            refused.add(type(drawn))
+            continue
+        expected = adjust_prior(drawn(scores, **extra), old, new)
+        assert np.allclose(adjusted(scores, **extra), expected, rtol=0, atol=1e-12), name
+    assert refused == {maps.OneVsRestMap, maps.AverageMap, maps.GroupMap}
+
+
+def test_the_interval_of_several_classes_does_not_survive_another_base_rate():
+    curve = maps.LogOddsCurveMap(x=[0.0], y=[0.0])
+    soft = maps.SoftmaxMap(weights=[1.0] * 3, bias=[0.0] * 3)
+    banded = soft.with_band([curve] * 3, [curve] * 3, level=0.9)
+    assert adjust_map_prior(banded, [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]).band is None
 
 
 @pytest.mark.parametrize("new", [0.001, 0.3, 0.98])
@@ -190,7 +289,7 @@ def test_maps_of_several_classes():
         assert np.allclose(adjusted(prob), adjust_prior(drawn(prob), old, new))
     rest = maps.OneVsRestMap(maps=(maps.StepMap(edges=[0.5], values=[0.2, 0.7]),) * 3)
     with pytest.raises(InputError, match="OneVsRestMap cannot include a change of the base rate"):
-        adjust_map_prior(rest, 0.5, 0.1)
+        adjust_map_prior(rest, old, new)
 
 
 def test_undersampling_is_undone():

@@ -6,6 +6,7 @@ import pytest
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
+    Weights,
     as_dense,
     as_floats,
     as_seed,
@@ -22,7 +23,6 @@ from trueodds.inputs import (
     positive_column,
     returns_like_input,
     validate_scores,
-    validate_weights,
     where,
 )
 from trueodds.rows import Rows
@@ -145,7 +145,7 @@ def test_rows_are_taken_with_their_weights():
     kept = rows.of_positive_weight()
     assert kept.scores.tolist() == [0.1, 0.3]
     assert kept.codes.tolist() == [0, 1]
-    assert kept.weight.tolist() == [1, 2]
+    assert kept.weight.values.tolist() == pytest.approx([0.6, 1.2])
     assert kept.of_positive_weight() is kept
     plain = Rows.read([0.1, 0.2, 0.3], [0, 1, 1], scale="probability")
     assert plain.of_positive_weight() is plain
@@ -185,12 +185,13 @@ def test_labels_at_their_place():
 
 
 def test_weights_at_their_limits():
-    assert validate_weights([0, 1e15], 2).tolist() == [0, 1e15]
-    refused(
-        r"got 1000000000000000\.1 at index 0", validate_weights, [np.nextafter(1e15, 2e15), 1], 2
-    )
-    refused(r"negative; got one at index 1 \(1 of 3\)", validate_weights, [0.5, -1, 0], 3)
-    refused(r"NaN or infinity at index 0 \(1 of 2\)", validate_weights, [np.nan, 1], 2)
+    assert Weights.read(None, [0, 1e15], 2).row_counts.tolist() == [0, 1e15]
+    above = [float(np.nextafter(1e15, 2e15)), 1]
+    refused(r"must be whole numbers .* at index 0", Weights.read, None, above, 2)
+    refused(r"must not exceed 1e\+15", Weights.read, None, [1e15 + 1, 1], 2)
+    assert Weights.read([0, 1e300], None, 2).values.tolist() == [0, 1]
+    refused(r"negative; got one at index 1 \(1 of 3\)", Weights.read, [0.5, -1, 0], None, 3)
+    refused(r"NaN or infinity at index 0 \(1 of 2\)", Weights.read, [np.nan, 1], None, 2)
 
 
 def test_numbers_and_levels_at_their_limits():

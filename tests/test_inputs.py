@@ -23,12 +23,12 @@ from trueodds import (
 )
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
+    Weights,
     as_dense,
     check_choice,
     encode_labels,
     number_text,
     validate_scores,
-    validate_weights,
 )
 from trueodds.maps import IdentityMap
 from trueodds.metrics import evaluate_classes, log_loss
@@ -231,16 +231,28 @@ def test_members_of_an_enum_without_an_order_are_refused(y):
 
 
 def test_weights_are_checked():
-    assert validate_weights(None, 3) is None
+    assert Weights.read(None, None, 3) is None
     for bad, message in (
-        ([1, -1], "negative; got one at index 1"),
-        ([0, 0], "zero everywhere"),
-        ([1], r"shape \(2,\)"),
-        ([1, np.inf], "finite"),
-        ([1, 2e15], r"must not exceed 1e\+15.*got 2e\+15 at index 1"),
+        ([1, -1], "sample_weight must not be negative; got one at index 1"),
+        ([0, 0], "sample_weight is zero everywhere"),
+        ([1], r"sample_weight must have shape \(2,\)"),
+        ([1, np.inf], "sample_weight must be finite"),
     ):
         with pytest.raises(InputError, match=message):
-            validate_weights(bad, 2)
+            Weights.read(bad, None, 2)
+
+
+def test_counts_are_checked():
+    for bad, message in (
+        ([1, -1], "counts must be whole numbers of rows, 0 or more; got -1 at index 1"),
+        ([1, 0.5], r"got 0\.5 at index 1 .*importance weights, pass them as sample_weight"),
+        ([0, 0], "counts are zero everywhere"),
+        ([1], r"counts must have shape \(2,\)"),
+        ([1, np.inf], "counts must be finite"),
+        ([1, 2e15], r"counts must not exceed 1e\+15.*got 2e\+15 at index 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Weights.read(None, bad, 2)
 
 
 ABOVE_ONE = float(np.nextafter(1, 2))
@@ -346,16 +358,6 @@ REFUSED = {
             np.eye(4), np.array([0, 1, 0, 10**400], dtype=object)
         ),
         "too large for a label",
-    ),
-    "more effective rows than can be counted": (
-        lambda: metrics.evaluate_counts(ScoreTable.from_arrays(P, Y), n_effective=1e308),
-        r"n_effective must be a number of at least 1 and at most 1e\+15",
-    ),
-    "more effective rows of a group than can be counted": (
-        lambda: metrics.evaluate_groups(
-            [metrics.GroupCounts("g", "a", 4, ScoreTable.from_arrays(P, Y), 1e308)]
-        ),
-        r"n_effective must be a number of at least 1 and at most 1e\+15",
     ),
     "more rows of one score than can be counted": (
         lambda: ScoreTable([0.1, 0.9], [1, 1e308], [1, 1]),

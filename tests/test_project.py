@@ -1,5 +1,6 @@
-"""Rules of the project: lowest versions, one version, no compiler at run time."""
+"""Rules of the project: lowest versions, one version, whole messages, no compiler at run time."""
 
+import ast
 import os
 import re
 import shutil
@@ -61,6 +62,30 @@ def test_both_distributions_have_the_version_of_the_package():
 
 def min_of(lines, name):
     return next(line.partition(">=")[2] for line in lines if line.startswith(f"{name}>="))
+
+
+PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w.\[\]]*(![rsa])?(:[^{}]*)?\}")
+MESSAGES = {"warn_user", "log", "say", "warn", "info", "echo"}
+
+
+def unfilled(source):
+    """Placeholders in the texts of errors, warnings and lines of output."""
+    for node in ast.walk(ast.parse(source)):
+        named = getattr(node, "func", None)
+        called = getattr(named, "id", getattr(named, "attr", ""))
+        if isinstance(node, ast.Raise) or called in MESSAGES or called.endswith("Error"):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and PLACEHOLDER.search(str(part.value)):
+                    yield part.lineno, part.value
+
+
+def test_no_message_has_a_placeholder_that_nothing_fills():
+    planted = 'raise InputError("got {n:g} " f"of {count}")'
+    assert set(unfilled(planted)) == {(1, "got {n:g} of ")}
+    sources = [*ROOT.glob("src/**/*.py"), *ROOT.glob("studies/src/**/*.py")]
+    found = {str(p): set(unfilled(p.read_text("utf-8"))) for p in sources}
+    assert len(found) > 300
+    assert {path: places for path, places in found.items() if places} == {}
 
 
 def test_nothing_waits_for_a_compiler_at_run_time():

@@ -19,6 +19,7 @@ from trueodds import (
 )
 from trueodds.calibrators import all_calibrators
 from trueodds.exceptions import InputError
+from trueodds.inputs import Weights
 from trueodds.rows import Rows
 
 
@@ -30,9 +31,9 @@ def rows(n=400, seed=0):
 
 def test_rows_and_their_table_hold_the_same():
     p, y = rows()
-    weight = np.random.default_rng(1).integers(0, 4, len(p)) + 1.0
-    of_rows = Rows(p, y, weight).smoothed("platt")
-    of_table = Rows.of_table(ScoreTable.from_arrays(p, y, weight)).smoothed("platt")
+    counts = np.random.default_rng(1).integers(0, 4, len(p)) + 1.0
+    of_rows = Rows(p, y, Weights(None, counts)).smoothed("platt")
+    of_table = Rows.of_table(ScoreTable.from_arrays(p, y, counts=counts)).smoothed("platt")
     assert of_rows.total_pos == of_table.total_pos
     assert of_rows.total_neg == of_table.total_neg
     assert of_rows.targets == of_table.targets
@@ -142,23 +143,23 @@ def test_ordinary_rows_are_not_touched_by_their_bounds():
     rng = np.random.default_rng(0)
     scores, positive = rng.normal(size=50), rng.random(50) < 0.5
     for weight in (None, rng.uniform(1e-6, 1e6, 50)):
-        given = Rows(scores, positive, weight)
+        given = Rows(scores, positive, Weights.counted(weight))
         assert given.bounded("score") is given
     table = Rows.of_table(given.table)
     assert table.bounded("logit") is table
-    classes = Rows(rng.normal(size=(50, 3)), np.arange(50) % 3, weight)
+    classes = Rows(rng.normal(size=(50, 3)), np.arange(50) % 3, given.weight)
     assert classes.bounded("score") is classes
 
 
 def test_numbers_at_the_ends_of_float64_are_brought_to_where_one_can_calculate():
     scores = np.array([-np.inf, -1.7e308, -1e-320, 0.0, 5e-324, 2.0, 1e300, 1e308])
-    bounded = Rows(scores, scores > 0, np.full(8, 3e-310)).bounded("logit")
+    bounded = Rows(scores, scores > 0, Weights(None, np.full(8, 3e-310))).bounded("logit")
     assert bounded.scores.tolist() == [-np.inf, -(2.0**1020), 0, 0, 0, 2.0, 1e300, 2.0**1020]
-    assert (bounded.weight == bounded.weight[0]).all()
-    assert 1e-61 < bounded.weight[0] < 1e-59
+    assert (bounded.mass == bounded.mass[0]).all()
+    assert 1e-61 < bounded.mass[0] < 1e-59
     assert Rows(scores, scores > 0).bounded("probability").scores is scores
-    light = Rows(scores, scores > 0, np.array([1e-300, 1.0] * 4)).bounded("probability")
-    assert set(light.weight.tolist()) == {1.0, 2.0**-400}
+    light = Rows(scores, scores > 0, Weights(None, np.array([1e-300, 1.0] * 4)))
+    assert set(light.bounded("probability").mass.tolist()) == {1.0, 2.0**-400}
     table = ScoreTable([0.1, 0.2], [1e-310, 0.0], [0.0, 2e-310])
     found = Rows.of_table(table).bounded("probability")
     assert found.total_pos / found.total_neg == pytest.approx(2, rel=1e-3)
@@ -172,7 +173,7 @@ def test_counted_rows_have_no_labels_until_they_are_written_out():
         _ = counted.codes
     written = counted.uncounted()
     np.testing.assert_array_equal(written.classes, ["no", "yes"])
-    assert written.weight[written.codes].sum() == y.sum()
+    assert written.mass[written.codes].sum() == y.sum()
     assert written.total == len(y)
 
 

@@ -1,6 +1,9 @@
 """ScoreTable settles ties, weights, duplicates and input order."""
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +62,15 @@ def test_neighboring_floats_stay_distinct(dtype):
     assert len(table) == 1000
 
 
+def test_a_table_does_not_change_with_the_arrays_that_it_was_made_of():
+    columns = np.array([[0.1, 0.2, 0.3], [1.0, 2.0, 0.0], [0.0, 1.0, 4.0]])
+    y = np.array([0, 1, 1])
+    tables = [ScoreTable(*columns), ScoreTable.from_arrays(columns[0], y, columns[1] + 1)]
+    before = [(t.score.tolist(), t.n_neg.tolist(), t.n_pos.tolist()) for t in tables]
+    columns[:] = 7
+    assert [(t.score.tolist(), t.n_neg.tolist(), t.n_pos.tolist()) for t in tables] == before
+
+
 def test_rows_of_weight_zero_are_left_out():
     table = ScoreTable.from_arrays([0.1, 0.5, 0.9], [0, 1, 1], [1, 0, 2])
     assert table.score.tolist() == [0.1, 0.9]
@@ -82,17 +94,19 @@ def test_three_classes_need_a_positive_one():
 
 
 def test_platt_targets_are_those_of_the_paper():
-    table = ScoreTable.from_arrays([0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1], [3, 1, 1, 1])
+    table = ScoreTable.from_arrays([0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1], counts=[3, 1, 1, 1])
     smooth = table.smoothed("platt")
     np.testing.assert_allclose(smooth.n_pos, [3 / 6, 1 / 6, 3 / 4, 3 / 4])
     np.testing.assert_allclose(smooth.weight, table.weight)
     assert isinstance(smooth, ScoreTable)
 
 
-def test_scaling_weights_weakens_platts_correction():
+def test_more_rows_weaken_platts_correction_and_more_importance_does_not():
     scores, y = [0.2, 0.8], [0, 1]
-    light = ScoreTable.from_arrays(scores, y, [1, 1]).smoothed("platt")
-    heavy = ScoreTable.from_arrays(scores, y, [10, 10]).smoothed("platt")
+    light = ScoreTable.from_arrays(scores, y, counts=[1, 1]).smoothed("platt")
+    heavy = ScoreTable.from_arrays(scores, y, counts=[10, 10]).smoothed("platt")
+    important = ScoreTable.from_arrays(scores, y, [10, 10]).smoothed("platt")
+    np.testing.assert_allclose(important.n_pos / important.weight, [1 / 3, 2 / 3])
     np.testing.assert_allclose(light.n_pos / light.weight, [1 / 3, 2 / 3])
     np.testing.assert_allclose(heavy.n_pos / heavy.weight, [1 / 12, 11 / 12])
 
@@ -166,8 +180,155 @@ def test_columns_are_read_only():
 @given(rows)
 def test_rows_of_a_table_make_the_same_table(data):
     s, y, w = (list(column) for column in zip(*data, strict=True))
-    table = ScoreTable.from_arrays(s, y, w, pos_label=True)
-    again = ScoreTable.from_codes(*table.as_rows())
-    np.testing.assert_array_equal(again.score, table.score)
-    np.testing.assert_array_equal(again.n_neg, table.n_neg)
-    np.testing.assert_array_equal(again.n_pos, table.n_pos)
+    counted = ScoreTable.from_arrays(s, y, counts=w, pos_label=True)
+    again = ScoreTable.from_codes(*counted.as_rows())
+    np.testing.assert_array_equal(again.score, counted.score)
+    np.testing.assert_array_equal(again.columns, counted.columns)
+    important = ScoreTable.from_arrays(s, y, w, pos_label=True)
+    again = ScoreTable.from_codes(*important.as_rows())
+    np.testing.assert_array_equal(again.score, important.score)
+    np.testing.assert_allclose(again.columns, important.columns, rtol=1e-12)
+
+
+def naive_squares(scores, y, weights):
+    """Σw and Σw² of each score and class, row by row."""
+    sums = {score: np.zeros(4) for score in sorted(set(scores))}
+    for score, label, w in zip(scores, y, weights, strict=True):
+        sums[score][[int(label), 2 + int(label)]] += w, w**2
+    return np.array(list(sums.values())).T
+
+
+@given(rows)
+def test_importances_are_summed_with_their_squares(data):
+    s, y, w = (np.array(column, dtype=float) for column in zip(*data, strict=True))
+    table = ScoreTable.from_arrays(s, y > 0, w / 3, pos_label=True)
+    assert not table.are_counts
+    np.testing.assert_allclose(table.columns, naive_squares(s, y, w / 3))
+    assert table.effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    counted = ScoreTable.from_arrays(s, y > 0, counts=w, pos_label=True)
+    assert counted.are_counts
+    assert counted.effective == counted.total == w.sum()
+    np.testing.assert_allclose(counted.square_weight, counted.weight)
+
+
+@given(rows)
+def test_a_count_of_an_importance_is_so_many_rows_of_it(data):
+    s, y, w = (np.array(column) for column in zip(*data, strict=True))
+    importance = np.random.default_rng(0).lognormal(size=len(s))
+    table = ScoreTable.from_arrays(s, y, importance, counts=w, pos_label=True)
+    repeated = (np.repeat(column, w) for column in (s, y, importance))
+    of_rows = ScoreTable.from_arrays(*repeated, pos_label=True)
+    np.testing.assert_allclose(table.columns, of_rows.columns)
+
+
+@given(rows, st.integers(0, 40))
+def test_sums_of_squares_of_parts_add_up(data, cut):
+    s, y, w = (np.array(column) for column in zip(*data, strict=True))
+    cut = min(cut, len(s) - 1)
+    if cut == 0:
+        return
+    ones = np.ones(len(s))
+
+    def table(part, **kind):
+        given = {name: value[part] for name, value in kind.items()}
+        return ScoreTable.from_arrays(s[part], y[part], pos_label=True, **given)
+
+    every, first, second = slice(None), slice(cut), slice(cut, None)
+    both = table(first, sample_weight=w) + table(second, sample_weight=w)
+    np.testing.assert_allclose(both.columns, table(every, sample_weight=w).columns)
+    # A count is a sum of importances of one.
+    mixed = table(first, counts=w) + table(second, sample_weight=w)
+    w[first], times = 1, np.where(np.arange(len(s)) < cut, w, 1)
+    expected = table(every, sample_weight=w * ones, counts=times)
+    np.testing.assert_allclose(mixed.columns, expected.columns)
+    turned = table(second, sample_weight=w) + table(first, counts=times)
+    np.testing.assert_allclose(turned.columns, mixed.columns)
+
+
+def important_rows(n=500):
+    rng = np.random.default_rng(0)
+    return rng.random(n), rng.integers(0, 2, n), rng.lognormal(size=n)
+
+
+def test_a_coarse_table_keeps_the_sums_of_squares():
+    table = ScoreTable.from_arrays(*important_rows())
+    coarse = table.coarsen(50)
+    assert len(coarse) <= 50
+    np.testing.assert_allclose(np.sum(coarse.columns, axis=1), np.sum(table.columns, axis=1))
+    assert coarse.effective == pytest.approx(table.effective)
+    assert coarse.in_counts().total == pytest.approx(table.effective)
+
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "lazy polars": pl.LazyFrame,
+    "duckdb": lambda columns: duckdb.from_df(pd.DataFrame(columns)),
+}
+
+
+@pytest.mark.parametrize("engine", FRAMES)
+@pytest.mark.parametrize("kind", [("weight",), ("counts",), ("weight", "counts")])
+def test_frames_are_grouped_with_their_squares(engine, kind):
+    score, y, w = important_rows()
+    score, k = score.round(2), np.random.default_rng(1).integers(0, 4, len(score))
+    columns = {"p": score, "y": y, "weight": w, "counts": k}
+    found = ScoreTable.from_frame(
+        FRAMES[engine](columns), score="p", label="y", **{name: name for name in kind}
+    )
+    expected = ScoreTable.from_arrays(
+        score, y, w if "weight" in kind else None, counts=k if "counts" in kind else None
+    )
+    assert found.are_counts == ("weight" not in kind)
+    np.testing.assert_array_equal(found.score, expected.score)
+    np.testing.assert_allclose(found.columns, expected.columns, rtol=1e-12)
+
+
+def test_a_table_of_importances_does_not_change_with_the_arrays_that_it_was_made_of():
+    columns = np.array([[0.1, 0.2], [1.0, 3.0], [2.0, 0.0], [1.0, 5.0], [4.0, 0.0]])
+    table = ScoreTable(*columns)
+    given = columns[1:].copy()
+    columns[:] = 7
+    np.testing.assert_array_equal(table.columns, given)
+    with pytest.raises(ValueError, match="read-only"):
+        table.square_neg[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("squares", "message"),
+    [
+        (([1.0, 9.0], None), "together, or neither"),
+        (([1.0, 9.1], [4.0, 0.0]), "sums of the squares of the importances"),
+        (([0.0, 9.0], [4.0, 0.0]), "sums of the squares of the importances"),
+        (([1.0, 9.0], [4.0, 1.0]), "sums of the squares of the importances"),
+        (([1.0], [4.0]), "of one length"),
+    ],
+)
+def test_impossible_squares_are_refused(squares, message):
+    with pytest.raises(InputError, match=message):
+        ScoreTable([0.1, 0.2], [1.0, 3.0], [2.0, 0.0], *squares)
+
+
+def test_scaled_importances_sum_to_the_effective_rows():
+    score, y, w = important_rows()
+    table, large = (ScoreTable.from_arrays(score, y, factor * w).scaled() for factor in (1, 1e6))
+    assert table.total == pytest.approx(table.effective)
+    np.testing.assert_allclose(large.columns, table.columns, rtol=1e-12)
+    counted = ScoreTable.from_arrays(score, y)
+    assert counted.scaled() is counted
+
+
+def test_class_weights_are_counted_by_class_and_others_are_not():
+    score, y, w = important_rows()
+
+    def factors(weight):
+        return ScoreTable.from_arrays(score, y, weight).rows_per_weight_of_class
+
+    neg, pos = factors(np.where(y == 1, 20.0, 1.0))
+    assert (neg, pos) == (pytest.approx(1.0), pytest.approx(1 / 20))
+    neg, pos = factors(np.where(y == 1, 20.0, 1.0) * (1 + 0.01 * w / w.max()))
+    assert pos / neg == pytest.approx(1 / 20, rel=0.01)
+    assert factors(w) is None
+    assert factors(np.where(y == 1, 20.0, 1.0) * w) is None
+    assert factors(np.where(y == 1, 1.1, 1.0)) is None
+    assert ScoreTable.from_arrays(score, y).rows_per_weight_of_class is None

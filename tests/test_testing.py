@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from trueodds import BetaCalibrator, IsotonicCalibrator
+from trueodds import BetaCalibrator, IsotonicCalibrator, LogisticCalibrator
+from trueodds.inputs import Weights
 from trueodds.maps import StepMap
 from trueodds.testing import calibrator_checks, check_calibrator
 
@@ -24,8 +25,25 @@ def failures(calibrator, name=""):
 
 
 class Unweighted(IsotonicCalibrator):
-    def fit(self, scores, y, sample_weight=None):
+    def fit(self, scores, y, sample_weight=None, *, counts=None):
         return super().fit(scores, y)
+
+
+class Repeating(LogisticCalibrator):
+    """An importance of k as k rows, which Platt's correction counts."""
+
+    def fit(self, scores, y, sample_weight=None, *, counts=None):
+        if sample_weight is not None:
+            sample_weight = Weights(None, np.asarray(sample_weight, dtype=float))
+        return super().fit(scores, y, sample_weight, counts=counts)
+
+
+class Timid(BetaCalibrator):
+    """No importance is zero."""
+
+    def fit(self, scores, y, sample_weight=None, *, counts=None):
+        weight = None if sample_weight is None else np.maximum(sample_weight, 0.1)
+        return super().fit(scores, y, weight, counts=counts)
 
 
 class Silencer(BetaCalibrator):
@@ -145,7 +163,10 @@ class Overflowing(BetaCalibrator):
         (CutTies(), "a_tie_is_not_cut"),
         (Remembering(), "a_refit_on_other_classes_forgets_the_first"),
         (Overflowing(), "no_warning_of_numpy_is_seen"),
-        (Unweighted(), "weights_equal_repetition"),
+        (Unweighted(), "counts_equal_repetition"),
+        (Repeating(), "a_factor_of_importances_changes_nothing"),
+        (Repeating(), "equal_importances_are_no_weights"),
+        (Timid(), "importance_zero_is_left_out"),
         (Unweighted(), "one_class_in_weight_is_refused"),
         (Unsmoothed(), "smoothing_is_used"),
         (Silencer(), "nothing_global_is_changed"),

@@ -276,8 +276,8 @@ def main(arguments: list[str]) -> int:
     files = [file for path in paths for file in files_under(path)] if paths else checked_files()
     found = [finding for file in files for finding in findings_of(file)]
     for finding in found:
-        print(finding)  # noqa: T201
-    print(f"{len(files)} files, {len(found)} findings")  # noqa: T201
+        print(finding)
+    print(f"{len(files)} files, {len(found)} findings")
     return 1 if found else 0
 
 

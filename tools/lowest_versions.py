@@ -39,4 +39,4 @@ def lowest_versions(lines: list[str]) -> list[str]:
 
 if __name__ == "__main__":
     declared = tomllib.loads(PROJECT.read_text("utf-8"))
-    print(*lowest_versions(requirements(declared, *sys.argv[1:])), sep="\n")  # noqa: T201
+    print(*lowest_versions(requirements(declared, *sys.argv[1:])), sep="\n")

@@ -61,9 +61,7 @@ def ask_for_what_is_missing() -> None:
             found = "no error"
         check(f'pip install "trueodds[{extra}]"' in found, f"{extra} is asked for; got: {found}")
     for command in ([sys.executable, "-I", "-m", "trueodds"], [str(program())]):
-        done = subprocess.run(  # noqa: S603
-            [*command, "methods"], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*command, "methods"], capture_output=True, text=True, check=False)
         said = done.stderr
         check(done.returncode == 3, f"{command} leaves with 3; got {done.returncode}")
         check('pip install "trueodds[cli]"' in said, f"the cli extra is asked for; got: {said}")

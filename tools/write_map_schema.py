@@ -197,7 +197,7 @@ METADATA: dict[str, Schema] = {
     "rows": COUNT,
     "positives": COUNT,
     "class_rows": a_list(COUNT),
-    "total_weight": {**NUMBER, "minimum": 0},
+    "effective_rows": {**NUMBER, "minimum": 0},
     "score_range": {
         **a_list({"anyOf": [NUMBER, {"enum": ["-inf", "inf"]}]}, least=2),
         "maxItems": 2,

@@ -58,25 +58,18 @@ METHODS = {
     "charcoal grill, 3 components": CharcoalGrillCalibrator(n_components=3),
     "charcoal grill, 5 components": CharcoalGrillCalibrator(n_components=5),
 }
-TWO_COALS = CharcoalGrillCalibrator(n_components=2)
-PLATT = CharcoalGrillCalibrator(n_components=2, label_smoothing="platt")
-BOTH = CharcoalGrillCalibrator(n_components=2, label_smoothing="platt", regularization=0.1244)
-WHY = {  # method, and what its weights are multiplied by
-    "temperature": (TemperatureCalibrator(), 1.0),
-    "logistic, no smoothing": (LogisticCalibrator(label_smoothing=None), 1.0),
-    "logistic (Platt)": (LogisticCalibrator(), 1.0),
-    "charcoal grill, 2 components": (TWO_COALS, 1.0),
-    "charcoal grill, 2 components, weights / 12.44": (TWO_COALS, 1 / 12.44),
-    "charcoal grill, 2 components, λ × 12.44": (
-        CharcoalGrillCalibrator(n_components=2, regularization=0.1244),
-        1.0,
+WHY = {
+    "temperature": TemperatureCalibrator(),
+    "logistic, no smoothing": LogisticCalibrator(label_smoothing=None),
+    "logistic (Platt)": LogisticCalibrator(),
+    "charcoal grill, 2 components": CharcoalGrillCalibrator(n_components=2),
+    "charcoal grill, 2 components, λ × 12.44": CharcoalGrillCalibrator(
+        n_components=2, regularization=0.1244
     ),
-    "charcoal grill, 2 components, no bias": (
-        CharcoalGrillCalibrator(n_components=2, bias=False),
-        1.0,
+    "charcoal grill, 2 components, no bias": CharcoalGrillCalibrator(n_components=2, bias=False),
+    "charcoal grill, 2 components, Platt": CharcoalGrillCalibrator(
+        n_components=2, label_smoothing="platt"
     ),
-    "charcoal grill, 2 components, Platt": (PLATT, 1.0),
-    "charcoal grill, 2 components, Platt, λ × 12.44": (BOTH, 1.0),
 }
 
 
@@ -140,10 +133,10 @@ def why(score, y, weight):
         fit, test = train_test_split(
             np.arange(len(y)), test_size=0.5, random_state=split, stratify=y
         )
-        for name, (calibrator, factor) in WHY.items():
+        for name, calibrator in WHY.items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", TrueoddsWarning)
-                calibrator.fit(score[fit], y[fit], sample_weight=factor * weight[fit])
+                calibrator.fit(score[fit], y[fit], sample_weight=weight[fit])
             p = calibrator.predict_proba(score[test])[:, 1]
             losses[name].append(1000 * log_loss(y[test], p, weight[test]))
     print("| method | − temperature, ± s.e. | worst split | mean of the other splits |")

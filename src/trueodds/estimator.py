@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from trueodds.exceptions import InputError
 
-__all__ = ["Estimator", "unfitted"]
+__all__ = ["Estimator", "fact", "unfitted"]
 
 AnyEstimator = TypeVar("AnyEstimator")
 
@@ -105,7 +106,8 @@ class Estimator:
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the estimator is fitted."""
-        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+        names = list(vars(self))  # another thread may add what it computes
+        return any(name.endswith("_") and not name.startswith("_") for name in names)
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of a classifier whose input is one or more columns of scores."""
@@ -117,3 +119,25 @@ class Estimator:
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(one_d_array=True, two_d_array=False),
         )
+
+
+class _Fact:
+    """A property that also has a value on the class: that of the default options."""
+
+    def __init__(self, ask: Callable[[Any], bool]) -> None:
+        self._ask, self.__doc__ = ask, ask.__doc__
+
+    def __get__(self, instance: Any, owner: type[Any]) -> bool:
+        return self._ask(owner() if instance is None else instance)
+
+
+def fact(ask: Callable[[Any], bool]) -> Any:
+    """Make a method a property of the class, too; it overrides a plain class variable.
+
+    Examples
+    --------
+    >>> from trueodds import BetaCalibrator
+    >>> BetaCalibrator.is_monotone, BetaCalibrator("ab").is_monotone
+    (True, False)
+    """
+    return _Fact(ask)

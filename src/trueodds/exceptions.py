@@ -14,6 +14,7 @@ __all__ = [
     "MissingClassWarning",
     "MissingLibraryError",
     "NonMonotoneWarning",
+    "PluginError",
     "PoorMixingWarning",
     "SampledRowsWarning",
     "SeparableScoresWarning",
@@ -43,6 +44,10 @@ class InputError(ValueError):
     """
 
 
+class NonFiniteError(InputError):
+    """Parameters of a map that are NaN or infinite; a fit that overflows raises advice instead."""
+
+
 class TooFewRowsError(InputError):
     """Not enough rows to hold any out and still learn.
 
@@ -54,6 +59,10 @@ class TooFewRowsError(InputError):
     ...
     trueodds.exceptions.TooFewRowsError: comparing methods by cross-validation ...
     """
+
+
+class PluginError(ImportError):
+    """A method that another package registered and that cannot be loaded; the message names it."""
 
 
 class MapFormatError(ValueError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -19,20 +18,21 @@ from trueodds.inputs import (
     InputScale,
     Labels,
     LabelSmoothing,
+    Weights,
     Words,
     check_length,
     check_positive_class,
     encode_labels,
+    mass_of,
     positive_column,
     validate_scores,
-    validate_weights,
 )
 from trueodds.numerics.label_targets import binary_targets, class_targets, smooth_counts
 from trueodds.numerics.magnitude import bounded_scores, bounded_weights
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.table import ScoreTable
 
-__all__ = ["CountedRows", "Rows", "errors_as_input_errors"]
+__all__ = ["CountedRows", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +49,23 @@ class Rows:
         Scores of the positive class, or of every class.
     codes : ndarray of shape (n,)
         Labels as 0 … n_classes − 1; booleans if there are two classes.
-    weight : ndarray of shape (n,), default=None
-        None means one each.
+    weight : Weights, default=None
+        Importances and counts; None means one each. A method is given counts only: see
+        :meth:`in_counts`.
     classes : ndarray of shape (n_classes,), default=None
         The labels that the codes stand for; by default the codes themselves.
     label_smoothing : "platt", float or None, default=None
         What a label counts as; see :meth:`trueodds.ScoreTable.smoothed`.
+    offset : float, default=0
+        Log-odds of the counts minus those of what is to be learned; see :meth:`in_counts`.
     """
 
     scores: Floats
     codes: npt.NDArray[Any]
-    weight: Floats | None = None
+    weight: Weights | None = None
     classes: Any = None
     label_smoothing: LabelSmoothing = None
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.classes is None:
@@ -77,6 +81,7 @@ class Rows:
         scores: Any,
         y: Any,
         sample_weight: Any = None,
+        counts: Any = None,
         *,
         scale: InputScale,
         classes: Any = None,
@@ -91,6 +96,9 @@ class Rows:
         scores : array-like of shape (n,), (n, 1) or (n, n_classes)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
+            Importances; a common factor changes nothing.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred.
         scale : {"probability", "logit", "raw"}
         classes : array-like, default=None
             All labels in the order of the columns; of two, the second is positive. By default
@@ -105,7 +113,7 @@ class Rows:
         array = validate_scores(scores, scale, words=words, rows_sum_to_one=rows_sum_to_one)
         codes, labels = encode_labels(y, classes)
         _check_lengths(len(array), len(codes), words)
-        weight = validate_weights(sample_weight, len(array))
+        weight = Weights.read(sample_weight, counts, len(array))
         if array.ndim == 1 and classes is None:
             check_positive_class(labels, "classes")
         columns = 2 if array.ndim == 1 else array.shape[1]
@@ -130,36 +138,63 @@ class Rows:
 
     def take(self, rows: Any) -> Self:
         """Some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
+        weight = None if self.weight is None else self.weight.take(rows)
         return replace(self, scores=self.scores[rows], codes=self.codes[rows], weight=weight)
 
     def distinct(self) -> tuple[Self, Labels]:
-        """Each pair of class and score once, with the weight of all its rows.
+        """Each triple of class, score and importance once, with the count of its rows.
 
         Returns
         -------
         cells : Rows
-            The pairs in the order of the classes, then of the scores; each has a weight.
+            The triples in the order of the classes, the scores and the importances.
         cell_of_row : ndarray of shape (n,)
             Which of them each row belongs to.
         """
         columns = self.scores[:, None] if self.scores.ndim == 1 else self.scores
+        importance = None if self.weight is None else self.weight.importance
+        if importance is not None:
+            columns = np.column_stack([columns, importance])
         order = np.lexsort((*columns.T[::-1], self.codes))
         same_score = (columns[order][1:] == columns[order][:-1]).all(axis=1)
         same = same_score & (self.codes[order][1:] == self.codes[order][:-1])
         first = np.concatenate([[True], ~same])
         cell_of_row = np.empty(len(order), dtype=np.intp)
         cell_of_row[order] = np.cumsum(first) - 1
-        weight = np.bincount(cell_of_row, self.weight).astype(np.float64)
-        return replace(self.take(order[first]), weight=weight), cell_of_row
+        count = np.bincount(cell_of_row, self.row_counts).astype(np.float64)
+        importance = None if importance is None else importance[order[first]]
+        return replace(self.take(order[first]), weight=Weights(importance, count)), cell_of_row
 
     def of_positive_weight(self) -> Self:
-        """Without the rows of weight zero."""
-        if self.weight is None or self.weight.all():
+        """Without the rows of weight zero, and without counts if these are one each."""
+        rows = self
+        if self.weight is not None and not self.weight.values.all():
+            kept = self.weight.values > 0
+            logger.info("left out %s rows of weight zero", f"{len(kept) - kept.sum():,}")
+            rows = self.take(kept)
+        weight = rows.weight
+        if weight is None or weight.count is None or (weight.count != 1).any():
+            return rows
+        one_each = None if weight.importance is None else Weights(weight.importance)
+        return replace(rows, weight=one_each)
+
+    def in_counts(self, *, by_class: bool = False) -> Self:
+        """The same rows with the counts that they are worth in a likelihood.
+
+        Every method learns from counts; here importances become counts. All rows have one factor;
+        with ``by_class`` each class may have its own, and :attr:`offset` is the log-odds that this
+        adds. See :meth:`trueodds.ScoreTable.rows_per_weight_of_class`.
+        """
+        if self.weight is None or not self.has_importances:
             return self
-        kept = self.weight > 0
-        logger.info("left out %s rows of weight zero", f"{len(kept) - kept.sum():,}")
-        return self.take(kept)
+        if by_class and self.scores.ndim == 1:
+            table = ScoreTable.from_codes(self.scores, self.codes, self.weight)
+            factors = table.rows_per_weight_of_class
+            if factors is not None:
+                count = self.weight.values * np.where(self.codes, factors[1], factors[0])
+                offset = float(np.log(factors[1] / factors[0]))
+                return replace(self, weight=Weights(None, count), offset=offset)
+        return replace(self, weight=self.weight.in_counts())
 
     def check_two_classes(self) -> None:
         """Refuse rows that are all of one class: nothing can be learned from them."""
@@ -176,7 +211,10 @@ class Rows:
         Ordinary rows are returned unchanged.
         """
         scores = self.scores if by_order_alone else bounded_scores(self.scores, scale)
-        weight = None if self.weight is None else bounded_weights(self.weight)
+        weight = self.weight
+        if weight is not None and weight.importance is None:
+            counts = bounded_weights(weight.values)
+            weight = weight if counts is weight.values else Weights(None, counts)
         if scores is self.scores and weight is self.weight:
             return self
         return replace(self, scores=scores, weight=weight)
@@ -193,8 +231,28 @@ class Rows:
 
     @property
     def row_weight(self) -> Floats:
-        """The weight of each row."""
-        return np.ones(len(self)) if self.weight is None else self.weight
+        """The weight of each row in a sum."""
+        return np.ones(len(self)) if self.weight is None else self.weight.values
+
+    @property
+    def mass(self) -> Floats | None:
+        """The same; None, which kernels need not read, if each is one."""
+        return mass_of(self.weight)
+
+    @property
+    def has_importances(self) -> bool:
+        """Whether some rows matter more than others, beyond how often they occurred."""
+        return self.weight is not None and self.weight.importance is not None
+
+    @property
+    def effective(self) -> float:
+        """The number of rows of equal weight that they are worth."""
+        return float(len(self)) if self.weight is None else self.weight.effective
+
+    @property
+    def row_counts(self) -> Floats | None:
+        """How many rows each stands for; None if each is one."""
+        return None if self.weight is None else self.weight.row_counts
 
     # Two classes.
 
@@ -203,7 +261,7 @@ class Rows:
         n_pos = self.codes[rows].astype(np.float64)
         if self.weight is None:
             return 1 - n_pos, n_pos
-        weight = self.weight[rows]
+        weight = self.weight.values[rows]
         n_pos *= weight
         return weight - n_pos, n_pos
 
@@ -216,7 +274,7 @@ class Rows:
         """Weight of all positives."""
         if self.weight is None:
             return float(np.count_nonzero(self.codes))
-        return float(self.weight @ self.codes)
+        return float(self.weight.values @ self.codes)
 
     @cached_property
     def total_neg(self) -> float:
@@ -226,7 +284,7 @@ class Rows:
     @cached_property
     def total(self) -> float:
         """Weight of all rows."""
-        return float(len(self)) if self.weight is None else float(self.weight.sum())
+        return float(len(self)) if self.weight is None else float(self.weight.values.sum())
 
     @property
     def targets(self) -> tuple[float, float]:
@@ -244,7 +302,7 @@ class Rows:
     @cached_property
     def class_weight(self) -> Floats:
         """The weight of each class; 0 for one without rows."""
-        return np.bincount(self.codes, self.weight, self.n_classes).astype(np.float64)
+        return np.bincount(self.codes, self.mass, self.n_classes).astype(np.float64)
 
     @property
     def class_targets(self) -> Floats:
@@ -273,13 +331,15 @@ class CountedRows(Rows):
         counted: ScoreTable,
         classes: npt.NDArray[Any] | None = None,
         label_smoothing: LabelSmoothing = None,
+        offset: float = 0.0,
     ) -> None:
         vars(self).update(
             counted=counted,
             scores=counted.score,
-            weight=counted.weight,
+            weight=None,
             classes=np.arange(2) if classes is None else classes,
             label_smoothing=label_smoothing,
+            offset=offset,
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -287,24 +347,58 @@ class CountedRows(Rows):
             raise AttributeError("a table of counts has no label of each row; see uncounted().")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @property
+    def row_weight(self) -> Floats:
+        """The weight at each score."""
+        return self.counted.weight
+
+    @property
+    def mass(self) -> Floats:
+        """The weight at each score."""
+        return self.counted.weight
+
+    @property
+    def has_importances(self) -> bool:
+        """Whether the table has sums of importances."""
+        return not self.counted.are_counts
+
+    @property
+    def effective(self) -> float:
+        """The number of rows of equal weight that the table is worth."""
+        return self.counted.effective
+
+    def in_counts(self, *, by_class: bool = False) -> CountedRows:
+        """The same scores with the counts that the weights are worth in a likelihood."""
+        if self.counted.are_counts:
+            return self
+        factors = self.counted.rows_per_weight_of_class if by_class else None
+        if factors is None:
+            return CountedRows(self.counted.in_counts(), self.classes, self.label_smoothing)
+        table = self.counted.times(*factors)
+        offset = float(np.log(factors[1] / factors[0]))
+        return CountedRows(table, self.classes, self.label_smoothing, offset)
+
     def bounded(self, scale: InputScale, *, by_order_alone: bool = False) -> CountedRows:
         """The same scores and counts as numbers that float64 can calculate with."""
         score = self.scores if by_order_alone else bounded_scores(self.scores, scale)
-        counts = np.stack([self.counted.n_neg, self.counted.n_pos])
-        bounded = bounded_weights(counts)
-        if score is self.scores and bounded is counts:
+        columns = given = self.counted.columns
+        if self.counted.are_counts:
+            counts = np.stack(given)
+            bounded = bounded_weights(counts)
+            columns = given if bounded is counts else tuple(bounded)
+        if score is self.scores and columns is given:
             return self
-        table = ScoreTable.of_sorted(score, *bounded)
-        return CountedRows(table, self.classes, self.label_smoothing)
+        table = ScoreTable.of_sorted(score, *columns)
+        return CountedRows(table, self.classes, self.label_smoothing, self.offset)
 
     def smoothed(self, label_smoothing: LabelSmoothing) -> CountedRows:
         """The same counts with other targets."""
-        return CountedRows(self.counted, self.classes, label_smoothing)
+        return CountedRows(self.counted, self.classes, label_smoothing, self.offset)
 
     def uncounted(self) -> Rows:
         """One row for each score and class."""
-        columns = self.counted.as_rows()
-        return Rows(*columns, self.classes, self.label_smoothing)
+        scores, positive, weight = self.counted.as_rows()
+        return Rows(scores, positive, weight.scaled(), self.classes, self.label_smoothing)
 
     def counts(self, rows: slice = slice(None)) -> tuple[Floats, Floats]:
         """The weight of negatives and of positives at each of some scores, before smoothing."""
@@ -352,31 +446,3 @@ def _with_the_other_class(
         f"{words.scores} has {columns} columns (1-D counts as 2), but {words.labels} has "
         f"{found}.{hint}"
     )
-
-
-@contextmanager
-def errors_as_input_errors(name: str, scores: Floats, weight: Floats | None) -> Iterator[None]:
-    """Fit inside; an arithmetic error becomes an InputError that states the range of the numbers.
-
-    NumPy does not warn meanwhile: what overflows is infinite, and no map accepts NaN.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    except InputError:
-        raise
-    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
-        raise InputError(
-            f"{name} failed: scores or weights span too wide a range for float64 "
-            f"({_sizes(scores, weight)}). Rescale them, or use another method "
-            f"({type(error).__name__}: {error})."
-        ) from error
-
-
-def _sizes(scores: Floats, weight: Floats | None) -> str:
-    words = f"scores are {_span(scores)}"
-    return words if weight is None else f"{words}, weights {_span(weight)}"
-
-
-def _span(values: Floats) -> str:
-    return f"{values.min():.6g} to {values.max():.6g}"

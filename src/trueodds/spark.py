@@ -18,7 +18,7 @@ from pyspark.ml.param.shared import HasLabelCol, HasOutputCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import functions
 
-from trueodds.calibrators import Calibrator, all_calibrators
+from trueodds.calibrators import Calibrator, find_calibrator
 from trueodds.engines import apply_map
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
@@ -135,10 +135,8 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
         -------
         Calibrator
         """
-        methods, name = all_calibrators(), self.getOrDefault(self.method)
-        if name not in methods:
-            raise InputError(f"unknown method {name!r}; known are {', '.join(sorted(methods))}.")
-        calibrator: Calibrator = methods[name](**json.loads(self.getOrDefault(self.options)))
+        kind = find_calibrator(self.getOrDefault(self.method))
+        calibrator: Calibrator = kind(**json.loads(self.getOrDefault(self.options)))
         return calibrator
 
     def _fit(self, dataset: Any) -> SparkCalibratedModel:

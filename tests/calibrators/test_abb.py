@@ -25,7 +25,8 @@ ROWS = st.lists(
 
 def fit_counts(calibrator, score, n_pos, n_neg):
     labels = np.repeat([1, 0], len(score))
-    return calibrator.fit(np.tile(score, 2), labels, np.concatenate([n_pos, n_neg]))
+    counts = np.concatenate([n_pos, n_neg])
+    return calibrator.fit(np.tile(score, 2), labels, counts=counts)
 
 
 def brute_force(score, n_pos, n_neg, expected_boundaries):

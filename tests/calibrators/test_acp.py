@@ -197,3 +197,8 @@ def test_a_level_of_any_precision_is_a_level():
     y = rng.random(200) < p
     one, other = (ACPCalibrator(level=kind("0.9")).fit(p, y) for kind in (float, np.longdouble))
     assert np.array_equal(one.predict_proba(p), other.predict_proba(p))
+
+
+def test_two_rows_of_one_score_have_one_frequency():
+    fitted = ACPCalibrator(scale="logit").fit([0.0, 0.0], [0, 1])
+    np.testing.assert_allclose(fitted.predict_proba([-9.0, 0.0, 9.0])[:, 1], 1 / 2)

@@ -183,16 +183,16 @@ def test_impossible_options_are_refused():
         BayesianSmoothCalibrator(monotone="auto").fit([0.1, 0.9], [0, 1])
 
 
-@pytest.mark.parametrize("weight", [1e12, 1e15])
-def test_enormous_weights_give_the_observed_frequencies(weight):
+@pytest.mark.parametrize("count", [1e12, 1e15])
+def test_enormous_counts_give_the_observed_frequencies(count):
     # Rounding leaves some of the models without a maximum; the others answer.
     scores = np.repeat([0.2, 0.5, 0.8], 10)
     y = np.tile([1] + [0] * 9, 3)
     y[10:15], y[20:28] = 1, 1
-    fitted = BayesianSmoothCalibrator().fit(scores, y, np.full(30, weight))
+    fitted = BayesianSmoothCalibrator().fit(scores, y, counts=np.full(30, count))
     frequency = [y[scores == s].mean() for s in (0.2, 0.5, 0.8)]
     np.testing.assert_allclose(fitted.predict_proba([0.2, 0.5, 0.8])[:, 1], frequency, atol=0.01)
     spread = np.linspace(0.01, 0.99, 500)
     labels = np.random.default_rng(0).random(500) < spread
-    p = BayesianSmoothCalibrator().fit(spread, labels, np.full(500, weight)).predict_proba(spread)
-    assert np.isfinite(p).all()
+    enormous = BayesianSmoothCalibrator().fit(spread, labels, counts=np.full(500, count))
+    assert np.isfinite(enormous.predict_proba(spread)).all()

@@ -78,12 +78,12 @@ def test_a_class_without_instances_keeps_a_small_probability():
     assert 1e-4 < found[:, 2].mean() < p[:, 2].mean()
 
 
-def test_weights_are_counts():
+def test_a_count_is_so_many_rows():
     _, p, y = sample(200, 3)
-    weight = np.random.default_rng(0).integers(1, 4, 200)
-    by_weight = BayesianStructuredCalibrator().fit(p, y, sample_weight=weight).predict_proba(p)
-    by_rows = BayesianStructuredCalibrator().fit(np.repeat(p, weight, 0), np.repeat(y, weight))
-    np.testing.assert_allclose(by_weight, by_rows.predict_proba(p), atol=1e-5)
+    counts = np.random.default_rng(0).integers(1, 4, 200)
+    by_counts = BayesianStructuredCalibrator().fit(p, y, counts=counts).predict_proba(p)
+    by_rows = BayesianStructuredCalibrator().fit(np.repeat(p, counts, 0), np.repeat(y, counts))
+    np.testing.assert_allclose(by_counts, by_rows.predict_proba(p), atol=1e-5)
 
 
 def test_two_classes_work_from_one_column_or_two():

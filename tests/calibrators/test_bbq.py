@@ -102,12 +102,12 @@ def test_by_default_the_order_of_tied_instances_does_not_matter():
     assert by_order.fit(scores, y).map_ != by_order.fit(scores[order], y[order]).map_
 
 
-def test_a_weight_equals_repetition_also_where_an_edge_cuts_the_row():
+def test_a_count_equals_repetition_also_where_an_edge_cuts_the_row():
     scores, y = u_shaped(2, 300)
-    weight = np.random.default_rng(0).integers(1, 9, 300)
-    weighted = BBQCalibrator().fit(scores, y, weight)
-    repeated = BBQCalibrator().fit(np.repeat(scores, weight), np.repeat(y, weight))
-    assert weighted.map_ == repeated.map_
+    counts = np.random.default_rng(0).integers(1, 9, 300)
+    counted = BBQCalibrator().fit(scores, y, counts=counts)
+    repeated = BBQCalibrator().fit(np.repeat(scores, counts), np.repeat(y, counts))
+    assert counted.map_ == repeated.map_
 
 
 def test_neighboring_bins_of_one_score_are_one_bin():

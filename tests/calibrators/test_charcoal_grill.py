@@ -216,12 +216,12 @@ def test_more_coals_help_on_new_rows_of_several_classes():
     assert log_loss(grill, new, labels) < log_loss(temperature, new, labels) - 10
 
 
-def test_weights_of_several_classes_act_like_repetition():
+def test_counts_of_several_classes_act_like_repetition():
     logits, y = overconfident_classes(300)
     counts = np.random.default_rng(0).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), counts)
     grill = CharcoalGrillCalibrator(n_components=2, scale="logit")
-    a = grill.fit(logits, y, sample_weight=counts).predict_proba(logits)
+    a = grill.fit(logits, y, counts=counts).predict_proba(logits)
     b = grill.fit(logits[rows], y[rows]).predict_proba(logits)
     np.testing.assert_allclose(a, b, atol=1e-3)
 

@@ -20,6 +20,8 @@ WEIGHTS = {
     "subnormal": np.full(ROWS, 1e-310),
     "tiny but two": np.append(np.full(ROWS - 2, 1e-300), [1.0, 1.0]),
     "one heavy": np.append(np.ones(ROWS - 1), 1e15),
+    "one enormous": np.append(np.ones(ROWS - 1), 1e300),
+    "all enormous": np.linspace(1e300, 1.7e308, ROWS),
 }
 
 
@@ -33,11 +35,11 @@ def test_weights_of_any_size_give_probabilities(name, kind):
     assert ((found >= 0) & (found <= 1)).all()
 
 
-def test_weights_that_cannot_be_counts_are_refused_with_their_place():
-    weight = np.ones(ROWS)
-    weight[7] = 1e300
+def test_counts_beyond_counting_are_refused_with_their_place():
+    counts = np.ones(ROWS)
+    counts[7] = 1e300
     with pytest.raises(InputError, match=r"must not exceed 1e\+15.*got 1e\+300 at index 7"):
-        AutoCalibrator().fit(P, Y, weight)
+        AutoCalibrator().fit(P, Y, counts=counts)
 
 
 def test_weights_of_all_sizes_do_not_end_a_structured_fit():

@@ -1,4 +1,4 @@
-"""Work is bounded by the number of distinct scores, not by their weight."""
+"""Work is bounded by the number of distinct scores, not by their counts."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def evidence(n_rows=N_ROWS, seed=0):
     return scores, (rng.random(n_rows) < scores).astype(int)
 
 
-def fit(calibrator, scores, y, weight):
+def fit(calibrator, scores, y, count):
     extra = {"features": scores[:, None]} if calibrator.needs_features else {}
-    calibrator.fit(scores, y, sample_weight=np.full(len(y), weight), **extra)
+    calibrator.fit(scores, y, counts=np.full(len(y), count), **extra)
     return calibrator.predict_proba(scores, **extra)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weight", [1e8, 1e12])
+@pytest.mark.parametrize("count", [1e8, 1e12])
 @pytest.mark.parametrize("name", sorted(CALIBRATORS))
-def test_heavy_rows_take_no_more_memory_than_light_ones(name, weight):
+def test_heavy_rows_take_no_more_memory_than_light_ones(name, count):
     scores, y = evidence()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrueoddsWarning)
         fit(CALIBRATORS[name](), scores, y, 1.0)  # imports and compilation are not counted
         tracemalloc.start()
         try:
-            p = fit(CALIBRATORS[name](), scores, y, weight)
+            p = fit(CALIBRATORS[name](), scores, y, count)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -59,18 +59,18 @@ def test_bbq_tries_no_more_bins_for_scores_that_weigh_more_than_a_thousand_each(
 
 def test_bbq_of_very_heavy_rows_gives_each_score_its_own_frequency():
     scores, y = evidence()
-    for weight in (1e8, 1e12):
-        p = fit(BBQCalibrator(), scores, y, weight)[:, 1]
+    for count in (1e8, 1e12):
+        p = fit(BBQCalibrator(), scores, y, count)[:, 1]
         np.testing.assert_allclose(p, y, atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"n_groups": None}, {"bounds": "authors"}])
-@pytest.mark.parametrize("weight", [1e8, 1e12])
-def test_bayesian_isotonic_of_very_heavy_rows_mixes_and_is_isotonic_regression(options, weight):
+@pytest.mark.parametrize("count", [1e8, 1e12])
+def test_bayesian_isotonic_of_very_heavy_rows_mixes_and_is_isotonic_regression(options, count):
     # Chains that mix badly warn, and a warning is an error here.
     for seed in range(3):
         scores, y = evidence(seed=seed)
         calibrator = BayesianIsotonicCalibrator(max_draws=2000, **options)
-        p = fit(calibrator, scores, y, weight)[:, 1]
+        p = fit(calibrator, scores, y, count)[:, 1]
         isotonic = IsotonicCalibrator().fit(scores, y).predict_proba(scores)[:, 1]
         np.testing.assert_allclose(p, isotonic, atol=3e-5)

@@ -37,9 +37,9 @@ def test_tied_scores_are_never_split():
 def test_bins_hold_the_frequency_of_smoothed_labels(strategy, label_smoothing):
     rng = np.random.default_rng(3)
     scores, y = rng.random(200), rng.integers(0, 2, 200)
-    weight = rng.integers(1, 4, 200).astype(float)
+    weight = rng.integers(1, 4, 200)
     options = {"n_bins": 7, "strategy": strategy, "label_smoothing": label_smoothing}
-    fitted = HistogramCalibrator(**options).fit(scores, y, weight).map_
+    fitted = HistogramCalibrator(**options).fit(scores, y, counts=weight).map_
     n_neg, n_pos = weight[y == 0].sum(), weight[y == 1].sum()
     low, high = {
         None: (0.0, 1.0),

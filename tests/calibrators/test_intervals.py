@@ -82,10 +82,12 @@ def test_fitting_on_counts_gives_the_interval_of_the_rows():
     by_table = BetaCalibrator().fit_table(table).predict_interval([0.2, 0.7])
     np.testing.assert_allclose(by_rows, by_table, atol=1e-9)
     repeated = BetaCalibrator().fit(np.tile(scores, 2), np.tile(y, 2))
-    weighted = BetaCalibrator().fit(scores, y, sample_weight=np.full(500, 2.0))
+    counted = BetaCalibrator().fit(scores, y, counts=np.full(500, 2.0))
     np.testing.assert_allclose(
-        repeated.predict_interval([0.2, 0.7]), weighted.predict_interval([0.2, 0.7]), atol=1e-9
+        repeated.predict_interval([0.2, 0.7]), counted.predict_interval([0.2, 0.7]), atol=1e-9
     )
+    important = BetaCalibrator().fit(scores, y, sample_weight=np.full(500, 2.0))
+    np.testing.assert_array_equal(by_rows, important.predict_interval([0.2, 0.7]))
 
 
 def test_many_rows_are_kept_as_cells_and_give_the_same_interval():

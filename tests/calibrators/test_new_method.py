@@ -7,14 +7,19 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import trueodds
+from trueodds import AutoCalibrator, all_calibrators, compare_calibrators
 from trueodds.calibrators import METHODS, find_calibrator, method_name
+from trueodds.calibrators._shared import registry
+from trueodds.exceptions import PluginError
 from trueodds.testing import check_calibrator
 
 ROOT = Path(__file__).parents[2]
@@ -135,6 +140,57 @@ def test_the_contract_suite_sees_it_and_it_passes(run):
         "from trueodds.testing import check_calibrator\n"
         "check_calibrator(all_calibrators()['gamma']())",
     )
+
+
+@pytest.fixture
+def broken_packages(tmp_path, monkeypatch):
+    """Two packages whose entry points cannot be used."""
+    info = tmp_path / "evil_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: evil-package\nVersion: 1.0\n")
+    points = "[trueodds.calibrators]\nevil = evil_package:Evil\nempty = json:dumps\n"
+    (info / "entry_points.txt").write_text(points)
+    (tmp_path / "evil_package.py").write_text("raise RuntimeError('it needs a graphics card')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for cached in (registry._foreign, registry._warn_once):
+        cached.cache_clear()
+        monkeypatch.setattr(registry, cached.__name__, cache(cached.__wrapped__))
+    return tmp_path
+
+
+def test_a_broken_method_of_another_package_is_named_once_and_left_out(broken_packages):
+    p, y = np.linspace(0.01, 0.99, 60), np.arange(60) % 2
+    with warnings.catch_warnings(record=True, action="always") as said:
+        found = all_calibrators()
+        assert all_calibrators() == found
+        assert "evil" not in compare_calibrators(p, y, cv=2, n_jobs=1).methods
+        AutoCalibrator(["beta", "isotonic"], cv=2).fit(p, y)
+    named = [str(one.message) for one in said if "evil-package" in str(one.message)]
+    assert len(named) == 1
+    assert "it needs a graphics card" in named[0]
+    assert "dumps" in named[0], "what is no calibrator is left out, too"
+    assert found.keys() == METHODS.keys()
+    with pytest.raises(PluginError, match=r"'evil' of evil-package .*RuntimeError: it needs a"):
+        find_calibrator("evil")
+    with pytest.raises(PluginError, match="not a subclass of Calibrator"):
+        compare_calibrators(p, y, calibrators=["empty"])
+
+
+def test_the_command_line_lists_methods_beside_a_broken_one(broken_packages, scores):
+    inherited = os.environ.get("PYTHONPATH", "")
+    environment = os.environ | {"PYTHONPATH": f"{broken_packages}{os.pathsep}{inherited}"}
+
+    def trueodds(*arguments):
+        command = [sys.executable, "-m", "trueodds", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    done = trueodds("methods", "--json")
+    assert done.returncode == 0
+    assert len(json.loads(done.stdout)["methods"]) == len(METHODS) + 1
+    assert "evil-package" in done.stderr
+    done = trueodds("fit", str(scores), "--score", "p", "--label", "y", "--method", "evil")
+    assert done.returncode == 3
+    assert "evil-package" in done.stderr
 
 
 def test_a_parametric_curve_takes_forty_lines_and_passes_the_contract(tmp_path, monkeypatch):

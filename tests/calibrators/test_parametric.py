@@ -275,14 +275,14 @@ def test_zeros_among_very_many_classes_stand_where_vector_scaling_puts_them(monk
 
 
 @pytest.mark.parametrize("ridge", ["structured", 0.0])
-def test_weights_in_matrix_scaling_act_like_repetition(ridge):
+def test_counts_in_matrix_scaling_act_like_repetition(ridge):
     logits, y = correlated_classes(k=4)
     counts = np.random.default_rng(1).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), counts)
     calibrator = MatrixCalibrator(scale="logit", ridge=ridge)
-    weighted = calibrator.fit(logits, y, sample_weight=counts).predict_proba(logits)
+    counted = calibrator.fit(logits, y, counts=counts).predict_proba(logits)
     repeated = calibrator.fit(logits[rows], y[rows]).predict_proba(logits)
-    np.testing.assert_allclose(weighted, repeated, atol=1e-7)
+    np.testing.assert_allclose(counted, repeated, atol=1e-7)
 
 
 def test_a_large_ridge_turns_matrix_into_vector_scaling():

@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from trueodds.calibrators._quadratic import QuadraticFit as Fit
 from trueodds.calibrators._quadratic import fit_quadratic
+from trueodds.inputs import Weights
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.rows import Rows
 
@@ -15,7 +16,7 @@ def test_the_fit_equals_that_of_scikit_learn():
     z = rng.normal(size=400)
     y = rng.random(400) < sigmoid(0.5 * z - 0.3 * z**2)
     weight = rng.integers(1, 4, 400).astype(float)
-    fit = fit_quadratic(Rows(z, y, weight), scale="logit")
+    fit = fit_quadratic(Rows(z, y, Weights(None, weight)), scale="logit")
     reference = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000)
     reference.fit(np.stack([z**2, z], axis=1), y, weight)
     np.testing.assert_allclose([fit.a, fit.b], reference.coef_[0], atol=1e-5)

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 
 from trueodds.calibrators._robust_logistic import _fences, _PowerLoss, fit_robust
+from trueodds.inputs import Weights
 from trueodds.numerics.log_odds import LogOddsRows, sigmoid
 from trueodds.numerics.logistic_regression import fit_finite
 from trueodds.rows import Rows
@@ -34,7 +35,7 @@ def naive_loss(theta, z, y, weight, alpha):
 @pytest.mark.parametrize("outliers", [0, 6])
 def test_no_line_has_a_lower_score(alpha, outliers):
     z, y, weight = sample(outliers=outliers)
-    fit = fit_robust(Rows(z, y, weight), scale="logit", power=alpha)
+    fit = fit_robust(Rows(z, y, Weights(None, weight)), scale="logit", power=alpha)
     found = naive_loss((fit.b, fit.c), z, y, weight, alpha)
     start = [(0.0, 0.0), (0.8, -0.3), (2.0, 0.0), (0.1, 1.0)]
     for first in start:
@@ -61,14 +62,14 @@ def test_derivatives_are_those_of_the_loss():
 
 def test_without_robustness_it_is_the_curve_of_highest_likelihood():
     z, y, weight = sample(outliers=4)
-    fit = fit_robust(Rows(z, y, weight), scale="logit", power=1e-9)
+    fit = fit_robust(Rows(z, y, Weights(None, weight)), scale="logit", power=1e-9)
     likely = fit_finite(LogOddsRows(z, weight * ~y, weight * y), "logistic", nonnegative=False)
     np.testing.assert_allclose([fit.b, fit.c], [likely.a, likely.c], rtol=1e-6)
 
 
 def test_with_the_most_it_is_the_curve_of_least_brier_score():
     z, y, weight = sample()
-    fit = fit_robust(Rows(z, y, weight), scale="logit", power=1.0)
+    fit = fit_robust(Rows(z, y, Weights(None, weight)), scale="logit", power=1.0)
 
     def brier(theta):
         return np.average((sigmoid(theta[0] * z + theta[1]) - y) ** 2, weights=weight)
@@ -82,17 +83,17 @@ def test_an_outlier_that_goes_to_infinity_ends_by_changing_nothing():
     curves = []
     for place in (-50.0, -5e3, -5e300):
         z[0], y[0] = place, True
-        fit = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
+        fit = fit_robust(Rows(z, y, Weights(None, weight)), scale="logit", power=0.5)
         curves.append((fit.b, fit.c))
-    alone = fit_robust(Rows(z[1:], y[1:], weight[1:]), scale="logit", power=0.5)
+    alone = fit_robust(Rows(z[1:], y[1:], Weights(None, weight[1:])), scale="logit", power=0.5)
     np.testing.assert_allclose(curves, [(alone.b, alone.c)] * 3, rtol=1e-6)
 
 
 def test_many_rows_are_compressed_and_give_what_they_give_themselves(monkeypatch):
     z, y, weight = sample(70_000, outliers=500)
-    quick = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
+    quick = fit_robust(Rows(z, y, Weights(None, weight)), scale="logit", power=0.5)
     monkeypatch.setattr("trueodds.numerics.saturated.COMPRESS_FROM", np.inf)
-    exact = fit_robust(Rows(z, y, weight), scale="logit", power=0.5)
+    exact = fit_robust(Rows(z, y, Weights(None, weight)), scale="logit", power=0.5)
     assert quick != exact
     np.testing.assert_allclose([quick.b, quick.c], [exact.b, exact.c], rtol=1e-8)
 

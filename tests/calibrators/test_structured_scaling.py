@@ -53,9 +53,9 @@ def test_the_fit_equals_that_of_the_reference(kind, reference):
 
 
 @both
-def test_the_same_rows_change_more_if_they_weigh_more(kind):
+def test_the_same_rows_change_more_if_they_occurred_more_often(kind):
     p, y = sample(5, 200, 8)
-    light, heavy = (kind().fit(p, y, sample_weight=np.full(200, w)).map_ for w in (1.0, 50.0))
+    light, heavy = (kind().fit(p, y, counts=np.full(200, k)).map_ for k in (1, 50))
     assert light.tau == pytest.approx(heavy.tau)
     assert 3 * np.linalg.norm(light.on_logs) < np.linalg.norm(heavy.on_logs)
     assert 3 * np.linalg.norm(light.bias) < np.linalg.norm(heavy.bias)

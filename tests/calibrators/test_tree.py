@@ -236,7 +236,7 @@ def test_a_leaf_of_one_class_predicts_its_frequencies_whatever_the_scores_say():
     scores = rng.random(400)
     weight = rng.integers(1, 4, 400)
     tree = TreeCalibrator(leaf=IsotonicCalibrator(), pruning=None, max_depth=1)
-    tree.fit(scores, y, weight, features=x)
+    tree.fit(scores, y, counts=weight, features=x)
     left = x[:, 0] <= tree.map_.cut[0]
     assert not y[left].any()
     above = (weight @ y + 1) / (weight.sum() + 2)
@@ -633,17 +633,17 @@ def test_out_of_fold_losses_agree_with_fresh_rows():
     assert fitted.out_of_fold_log_loss_ < fitted.one_map_log_loss_ - 0.1
 
 
-def test_out_of_fold_losses_do_not_depend_on_the_order_and_weights_are_repetitions():
+def test_out_of_fold_losses_do_not_depend_on_the_order_and_counts_are_repetitions():
     rng = np.random.default_rng(6)
     x, z = rng.normal(size=(2, 300))
     y = rng.random(300) < 1 / (1 + np.exp(-z))
     times = rng.integers(1, 4, 300)
     order = rng.permutation(times.sum())
     repeated = [np.repeat(column, times)[order] for column in (z, y, x)]
-    weighted = TreeCalibrator(scale="logit").fit(z, y, times, features=x[:, None])
+    counted = TreeCalibrator(scale="logit").fit(z, y, counts=times, features=x[:, None])
     single = TreeCalibrator(scale="logit").fit(*repeated[:2], features=repeated[2][:, None])
-    assert weighted.out_of_fold_log_loss_ == pytest.approx(single.out_of_fold_log_loss_, rel=1e-12)
-    assert weighted.one_map_log_loss_ == pytest.approx(single.one_map_log_loss_, rel=1e-9)
+    assert counted.out_of_fold_log_loss_ == pytest.approx(single.out_of_fold_log_loss_, rel=1e-12)
+    assert counted.one_map_log_loss_ == pytest.approx(single.one_map_log_loss_, rel=1e-9)
 
 
 def test_a_tree_that_overfits_warns_and_one_that_gains_does_not():

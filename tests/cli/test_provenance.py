@@ -38,12 +38,22 @@ def test_fit_says_how_the_map_was_learned(fit, table, data, monkeypatch):
     assert metadata["options"]["n_bins"] == 9
     assert metadata["created"] == "1970-01-01T00:00:00Z"
     assert (metadata["rows"], metadata["positives"]) == (len(y), int(y.sum()))
-    assert metadata["total_weight"] == table["w"].to_numpy().sum()
+    w = table["w"].to_numpy()
+    assert metadata["effective_rows"] == pytest.approx(w.sum() ** 2 / (w**2).sum(), rel=1e-12)
     assert metadata["score_range"] == [p.min(), p.max()]
     assert metadata["file"] == "scores.csv"
     assert metadata["columns"] == {"score": ["p"], "label": "y", "weight": "w"}
     assert metadata["notes"] == "for x"
-    assert metadata["losses"]["rows"] == metadata["total_weight"]  # a weight of k counts as k rows
+    assert metadata["losses"]["rows"] == (w > 0).sum()  # a row stays one, whatever its importance
+
+
+def test_fit_counts_repetitions_as_rows(fit, table):
+    path, _ = fit("-m", "histogram", "--counts", "w")
+    metadata = trueodds.load(path).metadata
+    w, y = table["w"].to_numpy(), table["y"].to_numpy()
+    assert "effective_rows" not in metadata
+    assert (metadata["rows"], metadata["positives"]) == (w.sum(), w @ y)
+    assert metadata["losses"]["rows"] == w.sum()
 
 
 def test_the_loss_that_is_printed_is_the_one_that_is_saved(fit):

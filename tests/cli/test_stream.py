@@ -532,3 +532,35 @@ def test_changed_states_of_a_stream_are_refused_or_work(folder, run):
         fine += 1
         assert StreamJob.from_dict(json.loads(json.dumps(job.to_dict()))).to_dict() == job.to_dict()
     assert 0 < fine < 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("time", ["2026-10-{:02d}", "{}"])
+def test_whole_days_give_the_same_forecasts_and_state_however_files_are_read(folder, run, time):
+    p, y = rows(600)
+    days = [list(range(k, k + 60)) for k in range(0, 600, 60)]
+    for day in days:
+        day.sort(key=lambda i: y[i])  # in a file, negatives come first
+
+    def save(name, part):
+        text = "".join(f"{p[i]},{y[i]},{time.format(k + 1)}\n" for k in part for i in days[k])
+        Path(name).write_text("p,y,at\n" + text)
+
+    parts = {"a.csv": range(3), "b.csv": range(3, 4), "c.csv": range(4, 10)}
+    for name, part in parts.items():
+        save(name, part)
+    save("all.csv", range(10))
+    found = []
+    for mark, runs in enumerate([[["all.csv"]], [list(parts)], [[name] for name in parts]]):
+        options = ("--time", "at", "--state", f"{mark}.json", "-o", f"{mark}.jsonl")
+        for files in runs:
+            assert run("stream", "map.json", *files, "-s", "p", "-l", "y", *options).code in (0, 4)
+        lines = [json.loads(line) for line in Path(f"{mark}.jsonl").read_text().splitlines()]
+        made = [(line["time"], line["label"], line["forecast"]) for line in lines]
+        state = json.loads(Path(f"{mark}.json").read_text())
+        del state["watch"]["job"], state["output"]  # names of files, and when they were read
+        found.append((made, state["online"], state["watch"]))
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][0]) == 600
+    first = [label for _, label, _ in found[0][0][:60]]
+    assert first != sorted(first), "rows of a day are shuffled"

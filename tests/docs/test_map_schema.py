@@ -99,7 +99,7 @@ MAPS = [
             "rows": 100,
             "positives": 30,
             "class_rows": [70, 30],
-            "total_weight": 120.5,
+            "effective_rows": 120.5,
             "score_range": ["-inf", 3.5],
             "data": f"sha256:{'0a' * 32}",
             "losses": {

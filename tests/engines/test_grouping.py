@@ -55,7 +55,7 @@ def test_many_scores_are_never_grouped_one_by_one(monkeypatch):
     assert [cells is None for cells in asked] == [False]
     assert found.cells == asked[0]
     assert 250 < len(found.score) <= 1000
-    assert found.n_rows == found.n_neg.sum() + found.n_pos.sum() == 50_000
+    assert found.n_rows == sum(column.sum() for column in found.columns) == 50_000
 
 
 def test_a_few_too_many_scores_give_what_the_engine_would_have_given(monkeypatch):
@@ -68,7 +68,7 @@ def test_a_few_too_many_scores_give_what_the_engine_would_have_given(monkeypatch
     far = grouped(frame_of(many), max_rows=1000)
     assert asked[1] == near.cells
     np.testing.assert_array_equal(near.score, far.score)
-    np.testing.assert_array_equal(near.n_pos, far.n_pos)
+    np.testing.assert_array_equal(near.columns, far.columns)
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "decimals", "dyadic", "tiny", "logit"])
@@ -162,7 +162,7 @@ def test_coarse_tables_of_parts_add_up_to_that_of_the_whole(crowded):
     ]
     both = tables[0] + tables[1]
     np.testing.assert_array_equal(both.score, whole.score)
-    np.testing.assert_array_equal(both.n_pos, whole.n_pos)
+    np.testing.assert_array_equal(both.columns, whole.columns)
 
 
 def test_float32_scores_are_widened_exactly():

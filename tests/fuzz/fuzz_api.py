@@ -80,8 +80,7 @@ NOT_CALLED = {
     "CalibratedClassifier.score": "scikit-learn's own",
     # What validation has made comes in here, not what callers have.
     **dict.fromkeys(("fit_map", "fit_map_with_band", "read_rows"), "takes validated rows"),
-    **dict.fromkeys(("apply", "apply_to_all"), "takes validated scores; maps are called instead"),
-    **dict.fromkeys(("apply_encoded", "nodes_of_encoded"), "takes features that a space encoded"),
+    "nodes_of_encoded": "takes features that a space encoded",
     **dict.fromkeys(
         ("from_codes", "from_grouped", "of_runs", "of_sorted"), "takes validated columns"
     ),
@@ -470,8 +469,7 @@ def _table(rows: Rows) -> ScoreTable:
 
 
 def _counted_groups(draw: Draw, rows: Rows) -> Any:
-    effective = hostile(draw, None) if draw.once_in(8) else draw.pick((None, 5.5))
-    return [metrics.GroupCounts("g", name, rows.n, _table(rows), effective) for name in "ab"]
+    return [metrics.GroupCounts("g", name, rows.n, _table(rows)) for name in "ab"]
 
 
 def _score_columns(rows: Rows) -> Any:

@@ -1,5 +1,6 @@
 """Every family of maps computes what its docstring says."""
 
+import inspect
 import math
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax, logit, softmax
 
+from support.map_examples import examples
 from trueodds import maps
 from trueodds.exceptions import InputError
 
@@ -249,3 +251,41 @@ def test_the_midpoint_is_the_papers_parameter(a, b, m):
 )
 def test_a_map_without_a_score_of_one_half_has_no_midpoint(a, b, c):
     assert math.isnan(maps.LogOddsMap(a=a, b=b, c=c).midpoint)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_no_public_method_turns_a_missing_score_into_a_probability(example):
+    scores = np.array(example.scores[:3])
+    scores[1] = np.nan
+    features = {} if example.features is None else {"features": example.features[:3]}
+    asked = ["__call__"]
+    for name in dir(example.map):
+        public = not name.startswith("_") and name != "expression"  # which takes nodes
+        found = getattr(example.map, name, None) if public else None
+        if callable(found) and "scores" in inspect.signature(found).parameters:
+            asked.append(name)
+    for name in asked:
+        method = getattr(example.map, name)
+        taken = inspect.signature(method).parameters
+        extra = {key: value for key, value in features.items() if key in taken}
+        if name == "at_node":
+            extra["node"] = 0
+        with pytest.raises(InputError, match=r"NaN|carries no band"):
+            method(scores=scores, **extra)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_a_map_takes_numbers_of_any_type_and_layout(example):
+    scores = np.array(example.scores[:40])
+    features = {} if example.features is None else {"features": example.features[:40]}
+    wide = np.repeat(scores, 2, axis=0)[::2]
+    assert np.array_equal(example.map(wide, **features), example.map(scores, **features))
+    assert np.array_equal(
+        example.map(np.asfortranarray(scores), **features), example.map(scores, **features)
+    )
+    if example.n_scores == 1:
+        small = np.array([0, 1, 1], dtype=np.float32)
+        rows = {key: value[:3] for key, value in features.items()}
+        expected = example.map(small.astype(np.float64), **rows)
+        assert np.array_equal(example.map(small, **rows), expected)
+        assert np.array_equal(example.map(small.astype(int), **rows), expected)

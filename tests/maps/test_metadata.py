@@ -180,7 +180,7 @@ HOSTILE = [
     ({"class_rows": [1, -1]}, "metadata.class_rows must be a list of whole numbers"),
     ({"score_range": [1, 0]}, "metadata.score_range must be the lowest and the highest score"),
     ({"score_range": ["nan", 0]}, "metadata.score_range must be the lowest"),
-    ({"total_weight": "inf"}, "metadata.total_weight must be a number, not negative"),
+    ({"effective_rows": "inf"}, "metadata.effective_rows must be a number, not negative"),
     ({"losses": {"log_loss": 0.3}}, "metadata.losses must be log_loss and brier_score, each with"),
     ({"losses": {"log_loss": {"before": -1, "after": 0}}}, "metadata.losses must be"),
     ({"losses": {"accuracy": {"before": 1, "after": 0}}}, "metadata.losses must be"),

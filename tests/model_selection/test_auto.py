@@ -307,25 +307,35 @@ def test_bad_options_are_refused_before_anything_is_fitted(options, message, sur
 
 
 @pytest.mark.parametrize("select", ["one_se", "stack"])
-def test_a_method_that_fails_on_all_rows_is_named_and_the_scores_are_left_alone(
-    sure, monkeypatch, select
-):
+def test_a_method_that_fails_on_all_rows_is_an_error(sure, monkeypatch, select):
     def fail(self, *_, **__):
-        raise ZeroDivisionError("no luck")
+        raise KeyError("no luck")
 
-    monkeypatch.setattr(TemperatureCalibrator, "fit", fail)  # a comparison calls learn
-    with pytest.warns(TrueoddsWarning, match="temperature .ZeroDivisionError: no luck"):
-        auto = AutoCalibrator(["temperature"], select=select).fit(*sure)
-    assert "temperature" in auto.failures_
-    assert np.isfinite(auto.predict_proba(sure[0])).all()
+    monkeypatch.setattr(TemperatureCalibrator, "fit", fail)  # a comparison calls fit_map
+    with pytest.raises(KeyError, match="no luck"):
+        AutoCalibrator(["temperature"], select=select).fit(*sure)
 
 
-def test_a_recommended_method_that_fails_leaves_the_scores_alone(sure, monkeypatch):
-    def fail(self, evidence):
-        raise np.linalg.LinAlgError("no luck")
+def test_a_recommended_method_that_fails_is_an_error(sure, monkeypatch):
+    def fail(error):
+        def raises(self, rows):
+            raise error
 
-    monkeypatch.setattr(BayesianSmoothCalibrator, "_fit", fail)
-    with pytest.warns(TrueoddsWarning, match=r"could not be fitted.*scores are .* to .*no luck"):
-        auto = AutoCalibrator().fit(*sure)
+        monkeypatch.setattr(BayesianSmoothCalibrator, "_fit", raises)
+        return AutoCalibrator()
+
+    with pytest.raises(ValueError, match=r"^a defect$"):
+        fail(ValueError("a defect")).fit(*sure)
+    auto = fail(np.linalg.LinAlgError("no luck"))
+    with pytest.raises(InputError, match=r"BayesianSmooth.*scores are .* to .*no luck"):
+        auto.fit(*sure)
+    assert not hasattr(auto, "map_")
+
+
+def test_too_few_rows_with_features_have_an_interval():
+    auto = AutoCalibrator(["group", "beta"])
+    auto.fit([0.2, 0.8, 0.4], [0, 1, 1], features=[[0], [1], [1]])
     assert auto.best_method_ == "identity"
-    np.testing.assert_array_equal(auto.predict_proba(sure[0])[:, 1], sure[0])
+    low, high = auto.predict_interval([0.3], features=[[0]])
+    alone = IdentityCalibrator().fit([0.2, 0.8, 0.4], [0, 1, 1]).predict_interval([0.3])
+    assert (low, high) == alone

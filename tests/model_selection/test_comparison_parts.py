@@ -8,30 +8,43 @@ import pytest
 
 from trueodds import IdentityCalibrator, compare_calibrators
 from trueodds.exceptions import TooFewRowsError
+from trueodds.inputs import Weights
 from trueodds.model_selection._comparison import HeldOut, choose
 from trueodds.model_selection._folds import (
     LossTable,
     cell_losses,
     deal_folds,
+    whole_rows,
 )
 from trueodds.numerics.losses import row_losses
-from trueodds.numerics.weights import whole_rows
 from trueodds.rows import Rows
 
 
-def distinct(scores, codes, weight=None):
-    weight = None if weight is None else np.asarray(weight, dtype=float)
+def distinct(scores, codes, sample_weight=None, counts=None):
+    weight = Weights.read(sample_weight, counts, len(scores))
     return Rows(np.asarray(scores, dtype=float), np.asarray(codes), weight).distinct()
 
 
 def test_rows_of_one_class_and_score_share_a_cell():
-    cells, cell_of_row = distinct([0.3, 0.1, 0.3, 0.3], [1, 0, 1, 0], [0.4, 2.6, 0.2, 0.0])
+    cells, cell_of_row = distinct([0.3, 0.1, 0.3, 0.3], [1, 0, 1, 0], counts=[2, 3, 1, 0])
     assert cells.scores.tolist() == [0.1, 0.3, 0.3]
     assert cells.codes.tolist() == [0, 0, 1]
-    np.testing.assert_allclose(cells.weight, [2.6, 0.0, 0.6])
-    assert whole_rows(cells.weight).tolist() == [3, 0, 1]
+    assert cells.row_weight.tolist() == [3, 0, 3]
+    assert whole_rows(cells).tolist() == [3, 0, 3]
     assert cell_of_row.tolist() == [2, 0, 2, 1]
-    assert cells.total == pytest.approx(3.2)
+    assert cells.total == 6
+
+
+def test_rows_of_one_class_score_and_importance_share_a_cell():
+    scores, codes = [0.3, 0.1, 0.3, 0.3, 0.3], [1, 0, 1, 0, 1]
+    cells, cell_of_row = distinct(scores, codes, [2.0, 1.0, 4.0, 0.0, 2.0], [1, 1, 1, 1, 3])
+    assert cells.scores.tolist() == [0.1, 0.3, 0.3, 0.3]
+    assert cells.codes.tolist() == [0, 0, 1, 1]
+    assert cell_of_row.tolist() == [2, 0, 3, 1, 2]
+    assert whole_rows(cells).tolist() == [1, 0, 4, 1]
+    ratios = cells.row_weight / cells.row_weight[0]
+    np.testing.assert_allclose(ratios, [1, 0, 8, 4])
+    assert cells.effective == pytest.approx(13**2 / (1 + 4 * 4 + 16))
 
 
 def test_rows_of_several_classes_are_ordered_by_class_then_by_first_column():
@@ -44,24 +57,27 @@ def test_folds_share_out_every_instance_once_and_classes_evenly():
     cells, cell_of_row = distinct(np.arange(20) % 7 / 7, np.arange(20) % 2)
     folds = deal_folds(cells, cell_of_row, 4, seed=3)
     assert folds.n_folds == 4
-    assert (folds.counts.sum(axis=1) == whole_rows(cells.weight)).all()
+    assert (folds.counts.sum(axis=1) == whole_rows(cells)).all()
     of_class = [folds.counts[cells.codes == k].sum(axis=0) for k in (0, 1)]
     assert all(np.ptp(counts) <= 1 for counts in of_class)
     assert np.ptp(folds.counts.sum(axis=0)) <= 1  # a class begins where the one before ended
     for fold in range(4):
-        both = folds.train_weight(fold) + folds.test_weight(fold)
-        np.testing.assert_allclose(both, cells.weight)
+        both = folds.train_weight(fold).values + folds.test_weight(fold)
+        np.testing.assert_allclose(both, cells.row_weight)
         rows = np.bincount(cell_of_row[folds.fold_of_row == fold], minlength=len(both))
         np.testing.assert_array_equal(rows, folds.counts[:, fold])
         table = folds.train_rows(fold).table
-        assert table.total == pytest.approx(folds.train_weight(fold).sum())
-        assert table.total_pos == pytest.approx(folds.train_weight(fold)[cells.codes == 1].sum())
+        assert table.total == pytest.approx(folds.train_weight(fold).values.sum())
+        positive = folds.train_weight(fold).values[cells.codes == 1]
+        assert table.total_pos == pytest.approx(positive.sum())
 
 
 def test_cells_without_weight_are_held_out_once():
-    cells, cell_of_row = distinct([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], [1, 1, 1, 1, 0])
+    cells, cell_of_row = distinct(
+        [0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], counts=[1, 1, 1, 1, 0]
+    )
     folds = deal_folds(cells, cell_of_row, 2, seed=0)
-    idle = int(np.flatnonzero(cells.weight == 0)[0])
+    idle = int(np.flatnonzero(cells.row_weight == 0)[0])
     assert [idle in folds.test_cells(fold) for fold in (0, 1)] == [True, False]
     assert folds.fold_of_row[4] == 0
     np.testing.assert_array_equal(
@@ -69,9 +85,24 @@ def test_cells_without_weight_are_held_out_once():
     )
 
 
+def test_an_important_row_is_dealt_whole_and_a_count_is_shared_out():
+    scores, codes = np.arange(8) / 8, np.arange(8) % 2
+    many = [100, 100, 1, 1, 1, 1, 1, 1]
+    folds = deal_folds(*distinct(scores, codes, many), 4, seed=0)
+    assert folds.counts.sum(axis=0).tolist() == [2] * 4
+    assert folds.counts.max() == 1
+    largest = [folds.test_weight(fold).max() for fold in range(4)]
+    assert sorted(np.round(np.array(largest) / min(largest), 9)) in (
+        [1, 1, 1, 100],
+        [1, 1, 100, 100],
+    )
+    shared = deal_folds(*distinct(scores, codes, counts=many), 4, seed=0)
+    np.testing.assert_allclose(shared.counts[[0, 4]], 25, atol=2)
+
+
 def test_very_many_instances_are_dealt_by_draws(monkeypatch):
     monkeypatch.setattr("trueodds.model_selection._folds.MOST_CARDS", 99)
-    folds = deal_folds(*distinct([0.2, 0.8], [0, 1], [1_000, 1_000]), 5, seed=0)
+    folds = deal_folds(*distinct([0.2, 0.8], [0, 1], counts=[1_000, 1_000]), 5, seed=0)
     assert (folds.counts.sum(axis=1) == 1_000).all()
     assert (np.abs(folds.counts - 200) < 60).all()
 
@@ -97,7 +128,7 @@ def test_losses_of_rows_by_hand():
 
 
 def test_a_cell_has_the_mean_of_its_repeats_and_idle_ones_cost_nothing():
-    cells, _ = distinct([0.0, 0.5], [1, 1], [0.0, 2.0])
+    cells, _ = distinct([0.0, 0.5], [1, 1], counts=[0, 2])
     parts = [
         HeldOut(np.array([0, 1]), np.array([0.0, 2.0]), np.array([0.0, 0.5])),
         HeldOut(np.array([1]), np.array([2.0]), np.array([0.1])),
@@ -112,15 +143,18 @@ def table():
     infinite = np.array([np.inf, 1.0, np.inf])
     losses = {"a": [0.1, 0.4, 9.0], "b": [0.4, 0.7, np.inf], "c": infinite, "d": infinite + 1}
     losses["zero"] = [0.0, 0.0, 0.0]
-    return LossTable(
-        np.array([1.0, 2.0, 0.0]), {name: np.asarray(loss) for name, loss in losses.items()}
-    )
+    weight = Weights(np.array([1.0, 2.0, 0.0]))
+    return LossTable(weight, {name: np.asarray(loss) for name, loss in losses.items()})
 
 
 def test_means_and_paired_differences_by_hand(table):
     assert table.mean("a") == pytest.approx(0.9 / 3)
-    # Σ w²/units (x − mean)² = 1·0.04 + 2·0.01
-    assert table.standard_error("a") == pytest.approx(np.sqrt(0.06) / 3)
+    # Σ w²·(x − mean)² = 1·0.04 + 4·0.01
+    assert table.standard_error("a") == pytest.approx(np.sqrt(0.08) / 3)
+    counted = LossTable(Weights(None, np.array([1.0, 2.0, 0.0])), table.losses)
+    assert counted.mean("a") == table.mean("a")
+    # Σ k·(x − mean)² = 1·0.04 + 2·0.01
+    assert counted.standard_error("a") == pytest.approx(np.sqrt(0.06) / 3)
     assert table.difference("b", "a") == (pytest.approx(0.3), pytest.approx(0.0))
     assert table.difference("a", "b")[0] == pytest.approx(-0.3)
     assert table.mean("c") == table.standard_error("c") == np.inf
@@ -134,7 +168,7 @@ def test_relative_gains_by_hand(table):
     gain, error = table.relative_gain("a", "b")
     assert gain == pytest.approx(1 - 0.3 / 0.6)
     residual = (np.array([0.1, 0.4]) - 0.5 * np.array([0.4, 0.7])) / 0.6
-    assert error == pytest.approx(np.sqrt((residual**2) @ [1, 2]) / 3)
+    assert error == pytest.approx(np.sqrt((residual**2) @ [1, 4]) / 3)
     assert table.relative_gain("c", "a") == (-np.inf, np.inf)
     assert table.relative_gain("a", "c") == (1.0, 0.0)
     assert table.relative_gain("c", "d") is None
@@ -145,7 +179,7 @@ def test_relative_gains_by_hand(table):
 
 
 def chosen(select="one_se", certain=(), scoring="log_loss", **losses):
-    one = np.ones(4)
+    one = Weights(None, np.ones(4))
     table = LossTable(one, {name: np.asarray(loss, dtype=float) for name, loss in losses.items()})
     brier = LossTable(one, {name: np.zeros(4) for name in losses})
     return choose({"log_loss": table, "brier_score": brier}, scoring, select, certain)

@@ -142,9 +142,15 @@ def test_the_fingerprint_of_data_depends_on_data_alone(binary):
     first = fit_metadata(calibrator, p, y)["data"]
     order = np.random.default_rng(1).permutation(len(y))
     assert fit_metadata(calibrator, p[order], y[order])["data"] == first
-    twice = fit_metadata(calibrator, p, y, np.full(len(y), 2.0))
+    assert fit_metadata(calibrator, p, y, np.full(len(y), 2.0))["data"] == first
+    twice = fit_metadata(calibrator, p, y, counts=np.full(len(y), 2))
     assert twice["data"] == fit_metadata(calibrator, np.tile(p, 2), np.tile(y, 2))["data"] != first
-    assert twice["total_weight"] == 1800
+    assert twice["rows"] == 1800
+    assert "effective_rows" not in twice
+    important = fit_metadata(calibrator, p, y, np.arange(1.0, 1.0 + len(y)))
+    assert important["rows"] == 900
+    assert important["effective_rows"] == pytest.approx(0.75 * 900, rel=0.01)
+    assert important["data"] != first
     other = y.copy()
     other[0] = 1 - other[0]
     assert fit_metadata(calibrator, p, other)["data"] != first

@@ -113,13 +113,13 @@ def test_every_kind_of_indicator_matrix_gives_the_same(y):
     np.testing.assert_array_equal(make.fit(X, y).predict_proba(NEW), expected)
 
 
-def test_weights_of_k_equal_k_repetitions():
-    weight = np.arange(len(Y)) % 3
+def test_counts_of_k_equal_k_repetitions():
+    counts = np.arange(len(Y)) % 3
     base = FrozenEstimator(OneVsRestClassifier(GaussianNB()).fit(X, Y))
-    weighted = CalibratedClassifier(base, LogisticCalibrator()).fit(X, Y, sample_weight=weight)
-    rows = np.repeat(np.arange(len(Y)), weight)
+    counted = CalibratedClassifier(base, LogisticCalibrator()).fit(X, Y, counts=counts)
+    rows = np.repeat(np.arange(len(Y)), counts)
     repeated = CalibratedClassifier(base, LogisticCalibrator()).fit(X[rows], Y[rows])
-    np.testing.assert_allclose(weighted.predict_proba(NEW), repeated.predict_proba(NEW), atol=1e-9)
+    np.testing.assert_allclose(counted.predict_proba(NEW), repeated.predict_proba(NEW), atol=1e-9)
 
 
 def test_a_label_that_only_rows_without_weight_have_is_absent():

@@ -29,14 +29,14 @@ def test_each_group_has_the_map_of_its_rows_alone():
         )
 
 
-def test_weights_are_repetitions_and_rows_without_weight_do_not_count():
+def test_counts_are_repetitions_and_rows_without_weight_do_not_count():
     z, y, features = shifted_groups()
     times = np.random.default_rng(1).integers(0, 3, len(y))
-    weighted = PerGroupCalibrator(scale="logit").fit(z, y, times, features=features)
+    counted = PerGroupCalibrator(scale="logit").fit(z, y, counts=times, features=features)
     rows = np.repeat(np.arange(len(y)), times)
     repeated = PerGroupCalibrator(scale="logit").fit(z[rows], y[rows], features=features.iloc[rows])
     np.testing.assert_allclose(
-        weighted.predict_proba(z, features=features),
+        counted.predict_proba(z, features=features),
         repeated.predict_proba(z, features=features),
         rtol=1e-9,
     )

@@ -253,14 +253,14 @@ def test_isotonic_regression_is_asked_within_the_range_it_was_fitted_on(rows):
     np.testing.assert_array_equal(silent.predict_proba(X), expected)
 
 
-def test_a_weight_of_two_is_the_row_twice_for_charcoal(rows):
+def test_a_count_of_two_is_the_row_twice_for_charcoal(rows):
     X, y = rows
     prefit = FrozenEstimator(GaussianNB().fit(X, y))
-    weight = 1.0 + (np.arange(len(y)) % 3 == 0)
-    twice = np.repeat(np.arange(len(y)), weight.astype(int))
-    weighted = CalibratedClassifier(prefit, CharcoalGrillCalibrator()).fit(X, y, weight)
+    counts = 1 + (np.arange(len(y)) % 3 == 0)
+    twice = np.repeat(np.arange(len(y)), counts)
+    counted = CalibratedClassifier(prefit, CharcoalGrillCalibrator()).fit(X, y, counts=counts)
     repeated = CalibratedClassifier(prefit, CharcoalGrillCalibrator()).fit(X[twice], y[twice])
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(counted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
 def test_a_model_of_zero_probabilities_is_uniform():

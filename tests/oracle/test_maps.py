@@ -66,7 +66,8 @@ def test_fit_and_show(one, method, figures, command, folder):
         },
         "rows": Near(w.sum(), 0.5),
     }
-    used = {"version": 1, "rows": len(p), "rows_used": len(p), "rows_fitted": len(p)}
+    n_rows, n_pos = (len(p), y.sum()) if one.w is None else (w.sum(), w @ y)
+    used = {"version": 1, "rows": len(p), "rows_used": len(p), "rows_fitted": n_rows}
     used["rows_repeated"] = Maybe(0)
     numbers = {"classes": [0, 1]} if one.labels == ("0", "1") else {}
     figures.document(SOURCE, found, used | numbers | {"losses": losses}, rel=1e-6)
@@ -80,8 +81,8 @@ def test_fit_and_show(one, method, figures, command, folder):
         "version": 1,
         "parameters": dict(zip("abc", (Near(v, 2e-4) for v in abc), strict=True)),
         "metadata": {
-            "rows": len(p),
-            "positives": y.sum(),
+            "rows": n_rows,
+            "positives": n_pos,
             "score_range": [low, high],
             "losses": losses,
         },
@@ -93,8 +94,6 @@ def test_fit_and_show(one, method, figures, command, folder):
         ],
     }
     expected |= numbers
-    if one.w is not None:
-        expected["metadata"]["total_weight"] = w.sum()
     listed = {
         "parameters.lower": "where a clip begins: no score of the file is beyond it",
         "parameters.upper": "where a clip begins: no score of the file is beyond it",

@@ -153,8 +153,8 @@ standard output or error, and {outside} returned a number outside [0, 1].
 
 - **Scores.** In a fit, log-odds and decision values beyond ±2¹⁰²⁰ count as ±2¹⁰²⁰, and those closer to 0 than 2⁻¹⁰²⁰ as 0.
   Methods that need squares scale them by a power of two.
-- **Weights.** A weight counts at least 2⁻⁴⁰⁰. If none is above 2⁻²⁰⁰, all are multiplied by a power of two first. Weights are
-  counts, so weights above 10¹⁵ raise an error.
+- **Weights.** Importances of any size are divided by a power of two near the largest; each then counts at least 2⁻⁴⁰⁰. Counts
+  above 10¹⁵ raise an error.
 - **Overflow.** NumPy's warnings during a fit or a prediction are not shown: overflow gives infinity, and no map accepts NaN.
   Any remaining problem raises an error with the range of the scores and weights.
 """

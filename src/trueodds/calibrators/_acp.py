@@ -111,7 +111,7 @@ class ACPCalibrator(Calibrator):
         if self.scale != "probability":
             edges = logit(edges)
             # Probabilities near 1 lie closer together than their log-odds can tell.
-            last = np.append(edges[1:] > edges[:-1], True)
+            last = np.append(edges[1:] > edges[:-1], True)[: len(edges)]
             edges, values = edges[last], values[np.append(True, last)]
         return StepMap(edges=edges, values=values, scale=self.scale)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trueodds.calibrators import PosteriorCalibrator
+from trueodds.estimator import fact
 from trueodds.inputs import Floats, check_choice
 from trueodds.maps import CalibrationMap, LogOddsCurveMap
 from trueodds.numerics.isotonic import isotonic_fit
@@ -88,13 +89,16 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
 
     monotone: bool = False
 
-    @property
+    @fact
     def is_monotone(self) -> bool:
         """True if requested."""
         return bool(self.monotone)
 
     def _check_options(self) -> None:
         check_choice(self.monotone, (True, False), "monotone")
+
+    def _counts_by_class(self) -> bool:
+        return True
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
@@ -104,6 +108,7 @@ class BayesianSmoothCalibrator(PosteriorCalibrator):
             table.n_neg,
             table.n_pos,
             centered_on_scores=self.scale != "raw",
+            offset=rows.offset,
         )
         self.posterior_ = replace(posterior, z=posterior.z * unit)
         return self._map_of(posterior.log_odds())

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from trueodds.calibrators import Calibrator
+from trueodds.estimator import fact
 from trueodds.inputs import Floats, InputScale, Labels, check_choice
 from trueodds.kernels.binnings import log_gamma, log_gammas
 from trueodds.maps import CalibrationMap, StepMap
@@ -106,7 +107,7 @@ class BBQCalibrator(Calibrator):
     average: Literal["elbow", "all", "best"] = "elbow"
     ties: Literal["whole", "share", "input"] = "whole"
 
-    @property
+    @fact
     def ignores_row_order(self) -> bool:
         """True unless ties are cut in the order of the rows."""
         return self.ties != "input"

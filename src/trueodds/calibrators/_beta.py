@@ -7,6 +7,7 @@ from typing import Literal
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.parametric import fit_log_odds_map
+from trueodds.estimator import fact
 from trueodds.inputs import check_choice
 from trueodds.maps import CalibrationMap
 from trueodds.numerics.logistic_regression import Design
@@ -80,7 +81,7 @@ class BetaCalibrator(Calibrator):
     monotone: Literal["auto"] | bool = "auto"
     loss: Literal["log", "brier"] = "log"
 
-    @property
+    @fact
     def is_monotone(self) -> bool:
         """Monotone if a, b ≥ 0 is enforced."""
         return self.parameters != "ab" if self.monotone == "auto" else bool(self.monotone)
@@ -89,6 +90,9 @@ class BetaCalibrator(Calibrator):
         check_choice(self.parameters, tuple(DESIGNS), "parameters")
         check_choice(self.monotone, ("auto", True, False), "monotone")
         check_choice(self.loss, ("log", "brier"), "loss")
+
+    def _counts_by_class(self) -> bool:
+        return self.parameters != "ab" and self.loss == "log"
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         design = DESIGNS[self.parameters]

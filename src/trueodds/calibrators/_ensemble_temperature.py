@@ -62,7 +62,7 @@ class EnsembleTemperatureCalibrator(Calibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         uniform = LogOddsMap(a=0.0, b=0.0, c=0.0, scale=self.scale)
         maps = self._members(rows, uniform)
-        p = np.stack([m.apply(rows.scores) for m in maps], axis=1)
+        p = np.stack([m._apply_valid(rows.scores) for m in maps], axis=1)
         n_neg, n_pos = rows.smoothed_counts()
         return self._mixed(maps, np.concatenate([1 - p, p]), np.concatenate([n_neg, n_pos]))
 
@@ -72,7 +72,7 @@ class EnsembleTemperatureCalibrator(Calibrator):
         maps = self._members(rows, uniform)
         counts = rows.class_targets[rows.codes] * rows.row_weight[:, None]
         seen = np.nonzero(counts)
-        p = np.stack([m.apply(rows.scores)[seen] for m in maps], axis=1)
+        p = np.stack([m._apply_valid(rows.scores)[seen] for m in maps], axis=1)
         return self._mixed(maps, p, counts[seen])
 
     def _members(self, rows: Rows, uniform: CalibrationMap) -> tuple[CalibrationMap, ...]:

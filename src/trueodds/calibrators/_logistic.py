@@ -31,7 +31,7 @@ class LogisticCalibrator(Calibrator):
         Scale of the scores. Raw scores (``"raw"``) are never transformed.
     label_smoothing : {"platt", None} or float, default="platt"
         Platt's targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) instead of 1 and 0; None for plain maximum
-        likelihood. N are sums of weights, so scale importance weights to sum to the number of rows.
+        likelihood.
 
     Attributes
     ----------
@@ -68,6 +68,9 @@ class LogisticCalibrator(Calibrator):
 
     def _check_options(self) -> None:
         check_choice(self.axis, ("log_odds", "raw"), "axis")
+
+    def _counts_by_class(self) -> bool:
+        return True
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         if self.axis == "raw":

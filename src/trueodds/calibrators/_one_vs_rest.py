@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trueodds.calibrators import Calibrator
+from trueodds.estimator import fact
 from trueodds.inputs import check_instance
 from trueodds.maps import CalibrationMap
 from trueodds.rows import Rows
@@ -67,12 +68,12 @@ class OneVsRestCalibrator(Calibrator):
             inner.set_params(label_smoothing=self.label_smoothing)
         return inner
 
-    @property
+    @fact
     def is_monotone(self) -> bool:
         """True if the calibrator of each class is."""
         return self._inner().is_monotone
 
-    @property
+    @fact
     def ignores_row_order(self) -> bool:
         """True if the calibrator of each class does."""
         return self._inner().ignores_row_order

@@ -63,11 +63,19 @@ class QuadraticCalibrator(Calibrator):
     complexity = 32
     is_monotone = False
 
+    def _counts_by_class(self) -> bool:
+        return True
+
     def _fit(self, rows: Rows) -> CalibrationMap:
         fit = fit_quadratic(rows, scale=self.scale)
         warn_of_curve(fit)
         return QuadraticMap(
-            a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, scale=self.scale
+            a=fit.a,
+            b=fit.b,
+            c=fit.c - rows.offset,
+            lower=fit.lower,
+            upper=fit.upper,
+            scale=self.scale,
         )
 
 

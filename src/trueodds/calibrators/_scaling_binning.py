@@ -77,7 +77,7 @@ class ScalingBinningCalibrator(Calibrator):
         curve = fit_log_odds_map(rows, self.scale, self.scaling, nonnegative=True)
         table = rows.table
         cuts = _cuts(table.weight, int(self.n_bins))
-        scaled = curve.apply(np.ascontiguousarray(table.score))
+        scaled = curve._apply_valid(np.ascontiguousarray(table.score))
         starts = np.append(0, cuts)
         mass = np.add.reduceat(table.weight, starts)
         share = table.weight / np.repeat(mass, np.diff(np.append(starts, len(table))))
@@ -104,12 +104,12 @@ def _halfway(curve: LogOddsMap, below: Floats, above: Floats) -> Floats:
     middle = edges_between(below, above)
     finite = np.isfinite(below) & np.isfinite(above)
     low, high = below[finite], above[finite]
-    goal = (curve.apply(low) + curve.apply(high)) / 2
+    goal = (curve._apply_valid(low) + curve._apply_valid(high)) / 2
     for _ in range(HALVINGS):
         half = low / 2 + high / 2
-        reached = curve.apply(half) >= goal
+        reached = curve._apply_valid(half) >= goal
         low, high = np.where(reached, low, half), np.where(reached, half, high)
     # A curve that is flat here says nothing about where between them.
-    flat = curve.apply(below[finite]) >= curve.apply(above[finite])
+    flat = curve._apply_valid(below[finite]) >= curve._apply_valid(above[finite])
     middle[finite] = np.where(flat | (high <= below[finite]), middle[finite], high)
     return middle

@@ -20,6 +20,7 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.parametric import warn_not_converged, warn_separable
+from trueodds.estimator import fact
 from trueodds.inputs import (
     Floats,
     InputScale,
@@ -106,7 +107,7 @@ class SplineCalibrator(Calibrator):
     prior_weight: float | Literal["auto"] = "auto"
     monotone: bool = False
 
-    @property
+    @fact
     def is_monotone(self) -> bool:
         """True if requested."""
         return bool(self.monotone)

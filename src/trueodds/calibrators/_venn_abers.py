@@ -122,7 +122,7 @@ class VennAbersCalibrator(Calibrator):
         array = validate_scores(scores, self.scale, n_columns=2)
         if array.ndim == 2:
             array = positive_column(array, self.scale)
-        return np.stack([self.p0_.apply(array), self.p1_.apply(array)], axis=1)
+        return np.stack([self.p0_._apply_valid(array), self.p1_._apply_valid(array)], axis=1)
 
 
 def _two_probabilities(table: ScoreTable) -> tuple[Floats, Floats]:

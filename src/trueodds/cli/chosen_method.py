@@ -10,7 +10,6 @@ from typing import Any
 from trueodds.basics.shown import shown, suggestion
 from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.cli.errors import UsageError
-from trueodds.exceptions import InputError
 
 __all__ = [
     "AUTO",
@@ -43,13 +42,12 @@ def method_class(name: str) -> type[Any]:
         from trueodds.model_selection import AutoCalibrator
 
         return AutoCalibrator
-    try:
+    if name in calibrator_names():
         return find_calibrator(name)
-    except InputError:
-        other = OTHER_NAMES.get(name)
-        names = method_names() if other is None else [other]
-        hint = suggestion(other or name, names, has="there are")
-        raise UsageError(f"unknown method {shown(name)}; {hint}") from None
+    other = OTHER_NAMES.get(name)
+    names = method_names() if other is None else [other]
+    hint = suggestion(other or name, names, has="there are")
+    raise UsageError(f"unknown method {shown(name)}; {hint}")
 
 
 def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:

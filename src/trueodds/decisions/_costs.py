@@ -15,10 +15,13 @@ from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
     Labels,
+    Weights,
     as_floats,
     check_number,
     encode_labels,
     is_label,
+    mass_of,
+    positive_column,
     validate_scores,
 )
 from trueodds.rows import Rows
@@ -83,15 +86,24 @@ def optimal_threshold(
     if too_much <= 0 or too_little <= 0:
         raise InputError(
             "a wrong decision must cost more than the correct one for the same class; got cost_fp "
-            "− cost_tn = {too_much:g} and cost_fn − cost_tp = {too_little:g}. Otherwise one "
+            f"− cost_tn = {too_much:g} and cost_fn − cost_tp = {too_little:g}. Otherwise one "
             "decision is always best, whatever the probability."
         )
     return float(too_much / (too_much + too_little))
 
 
 def _probabilities(y_prob: Any) -> Floats:
+    """Validated probabilities: of two classes 1-D, those of the positive one."""
     prob = validate_scores(y_prob, "probability", words=METRIC_WORDS)
-    return np.stack([1 - prob, prob], axis=1) if prob.ndim == 1 else prob
+    return positive_column(prob, "probability") if prob.shape[1:] == (2,) else prob
+
+
+def _expected(prob: Floats, costs: Floats) -> Floats:
+    return np.asarray((np.stack([1 - prob, prob], axis=1) if prob.ndim == 1 else prob) @ costs)
+
+
+def _n_classes(prob: Floats) -> int:
+    return 2 if prob.ndim == 1 else prob.shape[1]
 
 
 def _costs(cost_matrix: Any, n_classes: int | None = None) -> Floats:
@@ -131,7 +143,7 @@ def expected_cost(y_prob: Any, cost_matrix: Any) -> Floats:
            [8.1, 0.1]])
     """
     prob = _probabilities(y_prob)
-    return np.asarray(prob @ _costs(cost_matrix, prob.shape[1]))
+    return _expected(prob, _costs(cost_matrix, _n_classes(prob)))
 
 
 def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
@@ -145,7 +157,7 @@ def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
     Returns
     -------
     ndarray of shape (n,)
-        Columns of ``cost_matrix``. With two classes, 1 where p reaches
+        Columns of ``cost_matrix``. With two classes and two decisions, 1 where p is at least
         :func:`optimal_threshold`.
 
     Examples
@@ -154,12 +166,25 @@ def best_decision(y_prob: Any, cost_matrix: Any) -> Labels:
     >>> best_decision([0.05, 0.2, 0.6], [[0, 5, 1], [9, 0, 1]])  # the third: ask an expert
     array([0, 2, 2])
     """
-    cost = expected_cost(y_prob, cost_matrix)
+    prob = _probabilities(y_prob)
+    costs = _costs(cost_matrix, _n_classes(prob))
+    if costs.shape == (2, 2):
+        (cost_tn, cost_fp), (cost_fn, cost_tp) = costs.tolist()
+        if cost_fp > cost_tn and cost_fn > cost_tp:  # rounded sums of costs would differ at a tie
+            threshold = optimal_threshold(cost_fp, cost_fn, cost_tp=cost_tp, cost_tn=cost_tn)
+            return np.asarray(prob >= threshold, dtype=np.intp)
+    cost = _expected(prob, costs)
     return np.asarray(cost.shape[1] - 1 - cost[:, ::-1].argmin(axis=1))
 
 
 def realized_cost(
-    y_true: Any, y_prob: Any, cost_matrix: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    cost_matrix: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """Return the mean cost of the best decisions by the probabilities, given the true labels.
 
@@ -171,6 +196,9 @@ def realized_cost(
     y_prob, cost_matrix
         As in :func:`expected_cost`.
     sample_weight : array-like of shape (n,), default=None
+        Importance of each row; a common factor changes nothing.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred.
     classes : array-like, default=None
         All labels in the order of the rows of ``cost_matrix``, if some may be absent.
 
@@ -185,11 +213,17 @@ def realized_cost(
     3.3333333333333335
     """
     rows = Rows.read(
-        y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
+        y_prob,
+        y_true,
+        sample_weight,
+        counts,
+        scale="probability",
+        classes=classes,
+        words=METRIC_WORDS,
     )
     costs = _costs(cost_matrix, rows.n_classes)
     taken = best_decision(rows.scores, costs)
-    return float(np.average(costs[rows.codes, taken], weights=rows.weight))
+    return float(np.average(costs[rows.codes, taken], weights=rows.mass))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +268,7 @@ def cost_curve(
     cost_fn: float | None = None,
     cost_matrix: Any = None,
     sample_weight: Any = None,
+    counts: Any = None,
     pos_label: Any = None,
 ) -> CostCurve:
     """Compute the mean cost of every threshold on a sample of two classes.
@@ -247,6 +282,9 @@ def cost_curve(
     cost_matrix : array-like of shape (2, 2), default=None
         all four, as ``[[cost_tn, cost_fp], [cost_fn, cost_tp]]``.
     sample_weight : array-like of shape (n,), default=None
+        Importance of each row; a common factor changes nothing.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred.
     pos_label : label, default=None
         Positive label. Default: the last of two sorted labels. A single column of probabilities
         belongs to this class; of two columns, its own is used.
@@ -279,15 +317,15 @@ def cost_curve(
         raise InputError("cost_matrix must have shape (2, 2) for a curve over thresholds.")
     (cost_tn, fp), (fn, cost_tp) = costs.tolist()
     best_possible = optimal_threshold(fp, fn, cost_tp=cost_tp, cost_tn=cost_tn)
-    prob = _probabilities(y_prob)
-    if prob.shape[1] != 2:
-        raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
-    own = 1
-    if np.shape(y_prob)[1:] == (2,):  # of the sorted labels; one column is that of pos_label
+    prob = validate_scores(y_prob, "probability", words=METRIC_WORDS)
+    if prob.shape[1:] == (2,):  # of the sorted labels; one column is that of pos_label
         labels = encode_labels(y_true)[1].tolist()
         pos_label = labels[-1] if pos_label is None and len(labels) == 2 else pos_label
-        own = int(not is_label(np.array(labels[:1]), pos_label)[0])
-    table = ScoreTable.from_arrays(prob[:, own], y_true, sample_weight, pos_label)
+        is_first = is_label(np.array(labels[:1]), pos_label)[0]
+        prob = positive_column(prob[:, ::-1] if is_first else prob, "probability")
+    if prob.ndim == 2:
+        raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
+    table = ScoreTable.from_arrays(prob, y_true, sample_weight, pos_label, counts=counts).scaled()
     # Positives and negatives below the threshold: those on whom nobody acts.
     missed = np.concatenate([[0.0], np.cumsum(table.n_pos)])
     spared = np.concatenate([[0.0], np.cumsum(table.n_neg)])
@@ -345,7 +383,7 @@ def costs_by_ratio(
     y_prob: Mapping[str, Floats],
     *,
     baseline: str,
-    weight: Floats | None = None,
+    weights: Weights | None = None,
     level: float = 0.9,
 ) -> RatioCosts:
     """Compute the mean cost per row of the best decisions by each method's probabilities.
@@ -359,8 +397,11 @@ def costs_by_ratio(
     binary = y_prob[baseline].ndim == 1
     ratios = BINARY_RATIOS if binary else SEVERAL_RATIOS
     thresholds = 1 / (1 + ratios) if binary else 1 - 1 / ratios
-    share = np.ones(len(codes)) if weight is None else weight
-    share = share / share.sum()
+    weight = mass_of(weights)
+    share = squares = np.ones(len(codes))
+    if weights is not None:
+        share, squares = weights.values, weights.squares
+    share, squares = share / share.sum(), squares / share.sum() ** 2
     mistakes = {
         method: [_mistakes(codes, prob, threshold) for threshold in thresholds]
         for method, prob in y_prob.items()
@@ -384,7 +425,7 @@ def costs_by_ratio(
         cheap={method: shares(method, 0) for method in y_prob},
         expensive={method: shares(method, 1) for method in y_prob},
         saving={
-            method: _saving(mistakes[baseline], mistakes[method], ratios, share, level)
+            method: _saving(mistakes[baseline], mistakes[method], ratios, (share, squares), level)
             for method in y_prob
         },
         without_model=without,
@@ -406,11 +447,19 @@ def _mistakes(codes: Labels, prob: Floats, threshold: float) -> _Mistakes:
 
 
 def _saving(
-    before: list[_Mistakes], after: list[_Mistakes], ratios: Floats, share: Floats, level: float
+    before: list[_Mistakes],
+    after: list[_Mistakes],
+    ratios: Floats,
+    shares: tuple[Floats, Floats],
+    level: float,
 ) -> tuple[Floats, Floats]:
-    """Return the interval of cost before − cost after, paired by row."""
+    """Return the interval of cost before − cost after, paired by row.
+
+    ``shares`` are the weights of the rows in a mean and in its variance.
+    """
     z = float(ndtri((1 + level) / 2))
-    concentration = float(share @ share)
+    share, squares = shares
+    concentration = float(squares.sum())
     low, high = np.empty(len(ratios)), np.empty(len(ratios))
     for i, ratio in enumerate(ratios):
         (cheap_a, dear_a), (cheap_b, dear_b) = before[i], after[i]
@@ -422,7 +471,7 @@ def _saving(
         )
         mean = float(share[changed] @ difference)
         # Σ w²·(d − mean)² with d = 0 on the rows that did not change.
-        square = float((share[changed] ** 2) @ (difference**2 - 2 * mean * difference))
+        square = float(squares[changed] @ (difference**2 - 2 * mean * difference))
         square += mean**2 * concentration
         half = z * np.sqrt(max(square, 0.0))
         low[i], high[i] = mean - half, mean + half

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,11 @@ import numpy as np
 from trueodds.basics.imports import require
 from trueodds.decisions._net_benefit import (
     ActionShares,
-    Outcomes,
     check_thresholds,
     read_outcomes,
 )
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, check_flag, check_level, repeat_rows
+from trueodds.inputs import Floats, check_flag, check_level
 
 __all__ = ["BenefitCurve", "DecisionCurve", "decision_curve"]
 
@@ -144,10 +143,8 @@ def decision_curve(
     level : float,
         default=0.9
         Confidence level of the pointwise intervals.
-    sample_weight, classes
-        As in :func:`net_benefit`. A row is one independent observation, whatever its weight.
-    counts : array-like of shape (n,), default=None
-        Number of times that each row occurred; equivalent to repeating the rows.
+    sample_weight, counts, classes
+        As in :func:`net_benefit`. A row of any importance is one observation; a count of k is k.
 
     Returns
     -------
@@ -188,15 +185,14 @@ def decision_curve(
     given = y_prob if isinstance(y_prob, Mapping) else {"model": y_prob}
     if not given:
         raise InputError("y_prob must hold at least one model; got an empty dict.")
-    rows = repeat_rows(counts, y_true=y_true, sample_weight=sample_weight)
     read = {
-        str(name): read_outcomes(**rows, **repeat_rows(counts, y_prob=prob), classes=classes)
+        str(name): read_outcomes(y_true, prob, sample_weight, counts, classes)
         for name, prob in given.items()
     }
     first = next(iter(read.values()))
     if standardized and first.prevalence == 0:
         raise InputError("there are no events, so the standardized net benefit is undefined.")
-    everybody = Outcomes(np.ones(len(first.prob)), first.below, first.squares)
+    everybody = replace(first, prob=np.ones(len(first.prob)))
     z = float(ndtri((1 + level) / 2))
     return DecisionCurve(
         threshold=places,
@@ -204,7 +200,7 @@ def decision_curve(
         treat_all=_line(everybody.at(places), z, standardized),
         standardized=bool(standardized),
         prevalence=first.prevalence,
-        n=len(first.prob),
+        n=first.n_rows,
         level=level,
     )
 

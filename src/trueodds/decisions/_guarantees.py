@@ -46,11 +46,9 @@ from trueodds.inputs import (
     Band,
     Floats,
     GroupColumn,
-    as_dense,
     check_choice,
     check_flag,
     check_number,
-    repeat_rows,
 )
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
@@ -281,17 +279,9 @@ def guaranteed_threshold(
     with 90% confidence. The lowest limit that they support is 18%: act on a probability of at least
     0.67, which 48 of 60 rows reach (80%).
     """
-    columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob)
-    rows = Rows.read(
-        columns["y_prob"],
-        columns["y_true"],
-        scale="probability",
-        classes=classes,
-        words=METRIC_WORDS,
-    )
-    prob, positive = _actions(rows, risk)
+    rows = _read(y_true, y_prob, counts, classes)
     return guarantee_of_table(
-        ScoreTable.from_codes(prob, positive),
+        ScoreTable.from_codes(*_actions(rows, risk), rows.weight),
         at_most=at_most,
         risk=risk,
         confidence=confidence,
@@ -350,25 +340,23 @@ def guaranteed_thresholds(
     >>> {name: one.n_acted for name, one in found.items()}
     {'law': 1277, 'math': 1288}
     """
-    n_rows = len(as_dense(y_prob, "y_prob"))
-    columns = repeat_rows(counts, y_true=y_true, y_prob=y_prob, kept=np.arange(n_rows))
-    rows = Rows.read(
-        columns["y_prob"],
-        columns["y_true"],
-        scale="probability",
-        classes=classes,
-        words=METRIC_WORDS,
-    )
+    rows = _read(y_true, y_prob, counts, classes)
+    parts = GroupColumn.read("group", groups, len(rows), rows.row_counts)
+    codes = parts.codes
+    if rows.mass is not None:  # groups without rows are none
+        codes, rows = codes[rows.mass > 0], rows.of_positive_weight()
     prob, positive = _actions(rows, risk)
-    kept = columns["kept"]
-    parts = GroupColumn.read("group", groups, n_rows, np.bincount(kept, minlength=n_rows))
+
+    def table_of(chosen: Flags) -> ScoreTable:
+        own = None if rows.weight is None else rows.weight.take(chosen)
+        return ScoreTable.from_codes(prob[chosen], positive[chosen], own)
+
     check_flag(anytime, "anytime")
     if anytime and isinstance(parts.keys[0], Band):
         raise InputError(
             "with anytime, groups must not change as rows arrive, and bands of numbers would; got "
             f"numbers of more than {MOST_VALUES} distinct values. Pass your own bands as texts."
         )
-    codes = parts.codes[kept]
     present = np.unique(codes).tolist()
     doubt = _doubt(confidence) / len(present)
     found: dict[Any, ThresholdGuarantee] = {}
@@ -376,9 +364,9 @@ def guaranteed_thresholds(
         own = codes == code
         others = None
         if risk == "errors" and not anytime and len(present) > 1:
-            others = ScoreTable.from_codes(prob[~own], positive[~own])
+            others = table_of(~own)
         found[parts.keys[code]] = guarantee_of_table(
-            ScoreTable.from_codes(prob[own], positive[own]),
+            table_of(own),
             at_most=at_most,
             risk=risk,
             confidence=1 - doubt,
@@ -388,6 +376,17 @@ def guaranteed_thresholds(
             others=others,
         )
     return found
+
+
+def _read(y_true: Any, y_prob: Any, counts: Any, classes: Any) -> Rows:
+    return Rows.read(
+        y_prob,
+        y_true,
+        counts=counts,
+        scale="probability",
+        classes=classes,
+        words=METRIC_WORDS,
+    )
 
 
 def _actions(rows: Rows, risk: Risk) -> tuple[Floats, Flags]:

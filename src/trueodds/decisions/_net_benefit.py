@@ -29,6 +29,7 @@ def net_benefit(
     *,
     standardized: bool = False,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> Any:
     """Compute the net benefit of acting on probabilities; larger is better.
@@ -46,6 +47,9 @@ def net_benefit(
     standardized : bool, default=False
         Divide by the frequency of events, so that the maximum is 1.
     sample_weight : array-like of shape (n,), default=None
+        Importance of each row; a common factor changes nothing.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred.
     classes : array-like, default=None
         Both labels, the event last; needed if one may be absent.
 
@@ -71,7 +75,7 @@ def net_benefit(
     >>> net_benefit([0, 0, 1, 1], [0.1, 0.6, 0.2, 0.9], [0.2, 0.8]).round(4)
     array([0.4375, 0.25  ])
     """
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, classes)
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, counts, classes)
     places = check_thresholds(threshold)
     check_flag(standardized, "standardized")
     shares = outcomes.at(places)
@@ -98,12 +102,14 @@ class Outcomes:
     """Rows in order of probability, with cumulative weights of both classes.
 
     ``below[k]`` is the share of class k (0: no event) among the rows before each place, and
-    ``squares[k]`` the same sum of squared shares, from which variances are made.
+    ``squares[k]`` the same sum of squared shares, from which variances are made. ``n_rows`` is
+    the number of rows, repetitions included.
     """
 
     prob: Floats
     below: Floats
     squares: Floats
+    n_rows: int
 
     @property
     def prevalence(self) -> float:
@@ -143,17 +149,24 @@ class ActionShares:
     def error(self, gain: npt.NDArray[Any]) -> Floats:
         """Standard error of the mean of a gain that depends on action and event alone.
 
-        ``gain`` has shape (2, 2, n_thresholds), as the shares. A row is one independent
-        observation, whatever its weight.
+        ``gain`` has shape (2, 2, n_thresholds), as the shares.
         """
         mean = (self.share * gain).sum(axis=(0, 1))
         return np.asarray(np.sqrt((self.squares * (gain - mean) ** 2).sum(axis=(0, 1))))
 
 
-def read_outcomes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> Outcomes:
+def read_outcomes(
+    y_true: Any, y_prob: Any, sample_weight: Any, counts: Any, classes: Any
+) -> Outcomes:
     """Validate rows of two classes and sort them."""
     rows = Rows.read(
-        y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
+        y_prob,
+        y_true,
+        sample_weight,
+        counts,
+        scale="probability",
+        classes=classes,
+        words=METRIC_WORDS,
     ).of_positive_weight()
     if rows.scores.ndim != 1:
         raise InputError(
@@ -162,12 +175,16 @@ def read_outcomes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) ->
         )
     order = np.argsort(rows.scores, kind="stable")
     share = np.full(len(rows), 1 / len(rows))
+    squared, n_rows = share**2, len(rows)
     if rows.weight is not None:
-        share = rows.weight[order] / rows.weight.sum()
+        share = rows.weight.values[order] / rows.total
+        squared = rows.weight.squares[order] / rows.total**2
+        n_rows = int(rows.weight.row_counts.sum())
     event = rows.codes[order] == 1
-    parts = np.stack([np.where(event, 0.0, share), np.where(event, share, 0.0)])
-    start = np.zeros((2, 1))
     below, squares = (
-        np.concatenate([start, np.cumsum(values, axis=1)], axis=1) for values in (parts, parts**2)
+        np.pad(
+            np.cumsum([np.where(event, 0.0, v), np.where(event, v, 0.0)], axis=1), ((0, 0), (1, 0))
+        )
+        for v in (share, squared)
     )
-    return Outcomes(rows.scores[order], below, squares)
+    return Outcomes(rows.scores[order], below, squares, n_rows)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trueodds.decisions._priors import as_prior
-from trueodds.exceptions import InputError
 from trueodds.inputs import (
     as_floats,
     check_instance,
@@ -39,15 +39,17 @@ def adjust_map_prior(
     -------
     CalibrationMap
         A map of the same family, except that an :class:`IdentityMap` becomes a log-odds or a
-        softmax map.
+        softmax map. The interval of two classes is adjusted with it. Several classes and trees
+        have none afterwards, because theirs depends on the unadjusted probabilities.
 
     Notes
     -----
-    A change of the base rate adds a constant to the log-odds. That is exact for log-odds maps
-    (added to ``c``), softmax maps (to ``bias``) and step maps (at their values). A piecewise
-    linear map becomes curved between its knots, so knots are added until straight lines are within
-    ``tolerance``. One-vs-rest maps and others raise, because their parts are normalized
-    afterwards; apply :func:`adjust_prior` to their results.
+    A change of the base rate adds a constant to the log-odds. That is exact for all maps of one
+    score (the default of two classes among them), all softmax maps, and trees of these. Only a
+    piecewise linear map becomes curved between its knots, so knots are added until straight lines
+    are within ``tolerance``. One-vs-rest, average (the default of several classes) and group maps
+    raise, because their parts are combined after the sigmoid or the softmax; apply
+    :func:`adjust_prior` to their results.
 
     Examples
     --------
@@ -59,18 +61,21 @@ def adjust_map_prior(
     check_instance(calibration_map, CalibrationMap, "calibration_map")
     tolerance = check_number(tolerance, "tolerance", above=True)
     size = as_floats(old_prior, "old_prior").size
-    if not calibration_map.absorbs_prior:
-        raise InputError(
-            f"a {type(calibration_map).__name__} cannot include a change of the base rate; apply "
-            "adjust_prior to its results."
-        )
-    by_class = size > 2 or not calibration_map.takes_one_score
-    count = (calibration_map.n_classes or size) if by_class else 2
+    band, alone = calibration_map.band, replace(calibration_map, band=None)
+    by_class = size > 2 or not alone.takes_one_score
+    count = (alone.n_classes or size) if by_class else 2
     old, new = as_prior(old_prior, count, "old_prior"), as_prior(new_prior, count, "new_prior")
     if by_class:
-        return calibration_map._with_logit_shift(np.log(new / old))
+        return alone._with_logit_shift(np.log(new / old))
     shift = float(np.log(new[1] / new[0]) - np.log(old[1] / old[0]))
-    return calibration_map._with_log_odds_shift(shift, tolerance)
+    adjusted = alone._with_log_odds_shift(shift, tolerance)
+    if band is None or alone.band_of_forecasts:
+        return adjusted
+    lower, upper = (
+        [curve._with_log_odds_shift(shift, tolerance) for curve in end]
+        for end in (band.lower, band.upper)
+    )
+    return adjusted.with_band(lower, upper, level=band.level)
 
 
 def undersampling_correction(rate: float) -> LogOddsMap:

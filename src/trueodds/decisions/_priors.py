@@ -12,12 +12,13 @@ from trueodds.exceptions import ConvergenceWarning, InputError, warn_user
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
+    Weights,
     as_dense,
     as_floats,
     check_integer,
     check_number,
+    mass_of,
     validate_scores,
-    validate_weights,
 )
 
 __all__ = ["adjust_prior", "as_prior", "estimate_prior"]
@@ -97,6 +98,7 @@ def estimate_prior(
     old_prior: Any,
     *,
     sample_weight: Any = None,
+    counts: Any = None,
     max_iter: int = 10_000,
     tol: float = 1e-10,
 ) -> float | Floats:
@@ -113,6 +115,9 @@ def estimate_prior(
     old_prior : float or array-like of shape (n_classes,)
         Base rate of the population the model was calibrated on.
     sample_weight : array-like of shape (n,), default=None
+        Importance of each row; a common factor changes nothing.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred.
     max_iter : int, default=10000
     tol : float, default=1e-10
         Stop when no class's rate changes by more than this.
@@ -142,7 +147,7 @@ def estimate_prior(
     binary = prob.ndim == 1
     rows = np.stack([1 - prob, prob], axis=1) if binary else prob
     old = as_prior(old_prior, rows.shape[1], "old_prior")
-    weight = validate_weights(sample_weight, len(rows))
+    weight = mass_of(Weights.read(sample_weight, counts, len(rows)))
     max_iter = check_integer(max_iter, "max_iter", 1)
     tol = check_number(tol, "tol")
     likelihood = rows / old

@@ -18,6 +18,7 @@ from trueodds.engines.rules import (
     Column,
     Rule,
     any_broken,
+    count_rules,
     count_true,
     example_of,
     find_broken,
@@ -34,6 +35,7 @@ __all__ = [
     "OUTSIDE_HINT",
     "Facts",
     "FrameColumns",
+    "WeightColumns",
     "check_number",
     "check_rows",
     "open_columns",
@@ -48,16 +50,58 @@ OUTSIDE_HINT = (
 INFINITE_HINT = 'infinite log-odds are legal with scale="logit".'
 
 
+@dataclass(frozen=True)
+class WeightColumns:
+    """Names of the columns of importances and of counts, and what they are worth together."""
+
+    importance: str | None = None
+    count: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Those that there are."""
+        return [name for name in (self.importance, self.count) if name is not None]
+
+    @property
+    def value(self) -> Any:
+        """The weight of a row in a sum."""
+        return math.prod(_number_column(name) for name in self.names)
+
+    @property
+    def square(self) -> Any:
+        """The weight of a row in the variance of a sum of importances."""
+        return self.value * _number_column(str(self.importance))
+
+    def rules(self) -> list[Rule]:
+        """What is refused."""
+        found: list[Rule] = []
+        if self.importance is not None:
+            found += weight_rules(Column(self.importance, _number_column(self.importance)))
+        if self.count is not None:
+            found += count_rules(Column(self.count, _number_column(self.count)))
+        return found
+
+    def collected(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The columns of a frame that was read, as arguments of ``fit``."""
+        named = {"sample_weight": self.importance, "counts": self.count}
+        return {role: None if name is None else found[name] for role, name in named.items()}
+
+
+def _number_column(name: str) -> Any:
+    import narwhals as nw
+
+    return nw.col(name).cast(nw.Float64)
+
+
 @dataclass(frozen=True, eq=False)
 class FrameColumns:
     """A frame, what its columns mean, and the expressions that read them."""
 
     frame: Any
     score_name: str
-    weight_name: str | None
     score: Any
     label: LabelColumn
-    weight: Any
+    weights: WeightColumns
 
 
 @dataclass(frozen=True)
@@ -76,25 +120,17 @@ class Facts:
     zero_weights: int
 
 
-def open_columns(frame: Any, score: str, label: str, weight: str | None) -> FrameColumns:
+def open_columns(frame: Any, score: str, label: str, weights: WeightColumns) -> FrameColumns:
     """Check names and types, which costs no pass over the rows."""
-    import narwhals as nw
-
-    names = [score, label, *([] if weight is None else [weight])]
+    names = [score, label, *weights.names]
     check_columns(frame, names)
     check_plain_names(frame, names)
     schema = frame.collect_schema()
     check_number(frame, schema[score], score, "score")
-    if weight is not None:
-        check_number(frame, schema[weight], weight, "weight")
-    return FrameColumns(
-        frame,
-        score,
-        weight,
-        nw.col(score).cast(nw.Float64),
-        LabelColumn.of(label, schema[label]),
-        None if weight is None else nw.col(weight).cast(nw.Float64),
-    )
+    for name in weights.names:
+        check_number(frame, schema[name], name, "weight")
+    column = LabelColumn.of(label, schema[label])
+    return FrameColumns(frame, score, _number_column(score), column, weights)
 
 
 def check_number(frame: Any, kind: Any, name: str, role: str) -> None:
@@ -158,8 +194,8 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
         "label_min": known_label.min(),
         "label_max": known_label.max(),
     }
-    if columns.weight is not None:
-        wanted["weight_zero"] = count_true(columns.weight == 0)
+    if columns.weights.names:
+        wanted["weight_zero"] = count_true(columns.weights.value == 0)
     rules = [] if checked else _rules(columns, scale)
     if rules:
         wanted["bad"] = count_true(any_broken(rules))
@@ -172,7 +208,8 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
         raise InputError(refusal(columns.frame, rules, n_rows))
     zero_weights = int(row.get("weight_zero") or 0)
     if zero_weights == n_rows:
-        raise InputError(f"weight column {columns.weight_name!r} is zero in all {n_rows} rows.")
+        named = " × ".join(map(repr, columns.weights.names))
+        raise InputError(f"weight column {named} is zero in all {n_rows} rows.")
     return Facts(
         n_rows,
         None if row["inner_min"] is None else _number(row["inner_min"]),
@@ -186,10 +223,7 @@ def check_rows(columns: FrameColumns, scale: InputScale, *, checked: bool = Fals
 def _rules(columns: FrameColumns, scale: InputScale) -> list[Rule]:
     score = Column(columns.score_name, columns.score)
     found = score_rules([score], scale, outside_hint=OUTSIDE_HINT, infinite_hint=INFINITE_HINT)
-    found += columns.label.rules()
-    if columns.weight is not None:
-        found += weight_rules(Column(str(columns.weight_name), columns.weight))
-    return found
+    return found + columns.label.rules() + columns.weights.rules()
 
 
 def _number(value: Any) -> float | None:

@@ -14,6 +14,7 @@ from trueodds.engines.checks import (
     FEW_ROWS,
     Facts,
     FrameColumns,
+    WeightColumns,
     check_rows,
     open_columns,
 )
@@ -44,7 +45,10 @@ class GroupedScores:
 
     Attributes
     ----------
-    score, n_neg, n_pos : ndarray of shape (n_groups,)
+    score : ndarray of shape (n_groups,)
+    columns : tuple of ndarray of shape (n_groups,)
+        As :attr:`trueodds.ScoreTable.columns`: ``n_neg``, ``n_pos`` and, of importances, the sums
+        of their squares.
     labels : (label, label) or None
         The negative and the positive class; None if ``pos_label`` is compared with several.
     n_rows : int
@@ -54,8 +58,7 @@ class GroupedScores:
     """
 
     score: Floats
-    n_neg: Floats
-    n_pos: Floats
+    columns: tuple[Floats, ...]
     labels: tuple[Any, Any] | None
     n_rows: int
     cells: ScoreCells | None
@@ -67,6 +70,7 @@ def group_scores(
     score: str,
     label: str,
     weight: str | None = None,
+    counts: str | None = None,
     pos_label: Any = None,
     scale: InputScale = "probability",
     max_rows: int = MAX_ROWS,
@@ -79,7 +83,8 @@ def group_scores(
     check_scale(scale)
     check_integer(max_rows, "max_rows", 3)
     start = time.perf_counter()
-    found = _grouped(frame, score, label, weight, pos_label, scale, int(max_rows), checked)
+    weights = WeightColumns(weight, counts)
+    found = _grouped(frame, score, label, weights, pos_label, scale, int(max_rows), checked)
     rounded = "" if found.cells is None else ", rounded"
     logger.info(
         "grouped %s rows into %s scores%s in %.3f s",
@@ -92,7 +97,7 @@ def _grouped(
     frame: Any,
     score: str,
     label: str,
-    weight: str | None,
+    weights: WeightColumns,
     pos_label: Any,
     scale: InputScale,
     max_rows: int,
@@ -100,7 +105,7 @@ def _grouped(
 ) -> GroupedScores:
     opened = open_frame(frame)
     logger.info("grouping scores on %s", opened.implementation.name.lower())
-    columns = open_columns(opened, score, label, weight)
+    columns = open_columns(opened, score, label, weights)
     facts = check_rows(columns, scale, checked=checked)
     query = _Query.of(columns, facts, pos_label)
     if facts.low is None or facts.high is None:
@@ -136,8 +141,7 @@ def _merged(grouped: GroupedScores, cells: ScoreCells) -> GroupedScores:
     starts = np.flatnonzero(np.concatenate([[True], score[1:] > score[:-1]]))
     return GroupedScores(
         score[starts],
-        np.add.reduceat(grouped.n_neg, starts),
-        np.add.reduceat(grouped.n_pos, starts),
+        tuple(np.add.reduceat(column, starts) for column in grouped.columns),
         grouped.labels,
         grouped.n_rows,
         cells,
@@ -165,6 +169,16 @@ def _has_many_scores(columns: FrameColumns, facts: Facts, scale: InputScale, max
     drawn = drawn.filter(nw.col("draw") < SAMPLED_SHARE)
     row = collect_row(drawn.select(nw.col("score").n_unique().alias("scores")))
     return int(row["scores"] or 0) > MANY_TIMES * SAMPLED_SHARE * max_rows
+
+
+def _by_class(is_positive: Any, value: Any, negative: str, positive: str) -> dict[str, Any]:
+    """A column for each class: the value in its rows, 0 in the others."""
+    import narwhals as nw
+
+    return {
+        positive: nw.when(is_positive).then(value).otherwise(0.0),
+        negative: nw.when(is_positive).then(0.0).otherwise(value),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,16 +211,17 @@ class _Query:
 
         columns, facts = self.columns, self.facts
         frame, score, label = columns.frame, columns.score, columns.label.value
+        weights = columns.weights
         if facts.zero_weights:
-            frame = frame.filter(columns.weight > 0)
+            frame = frame.filter(weights.value > 0)
         is_positive = label == self.positive
-        if columns.weight is None:
-            parts = {"positive": is_positive.cast(nw.Float64)}
+        parts = {}
+        if not weights.names:
+            parts["positive"] = is_positive.cast(nw.Float64)
         else:
-            parts = {
-                "positive": nw.when(is_positive).then(columns.weight).otherwise(0.0),
-                "negative": nw.when(is_positive).then(0.0).otherwise(columns.weight),
-            }
+            parts |= _by_class(is_positive, weights.value, "negative", "positive")
+        if weights.importance is not None:
+            parts |= _by_class(is_positive, weights.square, "square_neg", "square_pos")
         if self.may_have_more:
             neither = (label != facts.first_label) & (label != facts.last_label)
             parts["neither"] = neither.cast(nw.Float64)
@@ -219,12 +234,13 @@ class _Query:
         order = np.argsort(found["score"], kind="stable")
         ordered = {name: column[order].astype(np.float64) for name, column in found.items()}
         n_pos = ordered["positive"]
-        n_neg = ordered["rows"] - n_pos if columns.weight is None else ordered["negative"]
+        n_neg = ordered["negative"] if weights.names else ordered["rows"] - n_pos
+        squares = (ordered[name] for name in ("square_neg", "square_pos") if name in ordered)
         has_more = self.may_have_more and bool(ordered["neither"].any())
         self._check_labels(has_more, bool(n_pos.any()))
         names = None if has_more else self._names()
         n_rows = int(ordered["rows"].sum())
-        return GroupedScores(ordered["score"], n_neg, n_pos, names, n_rows, cells)
+        return GroupedScores(ordered["score"], (n_neg, n_pos, *squares), names, n_rows, cells)
 
     def _names(self) -> tuple[Any, Any] | None:
         first, last = self.facts.first_label, self.facts.last_label

@@ -14,7 +14,14 @@ from typing import Any
 
 from trueodds.basics.shown import shortened, shown
 from trueodds.engines.frames import collect_row, collect_rows
-from trueodds.inputs import LONGEST_LABEL, MOST_LABEL, ROW_SUM_TOLERANCE, InputScale, number_text
+from trueodds.inputs import (
+    LONGEST_LABEL,
+    MOST_COUNT,
+    MOST_LABEL,
+    ROW_SUM_TOLERANCE,
+    InputScale,
+    number_text,
+)
 
 __all__ = [
     "OUTSIDE",
@@ -22,6 +29,7 @@ __all__ = [
     "Column",
     "Rule",
     "any_broken",
+    "count_rules",
     "count_true",
     "example_of",
     "find_broken",
@@ -131,6 +139,17 @@ def weight_rules(column: Column) -> list[Rule]:
         *number_rules(column),
         column.rule("is negative", column.number < 0),
         column.rule("is infinite", column.number == math.inf),
+    ]
+
+
+def count_rules(column: Column) -> list[Rule]:
+    """A count must be a whole number of rows."""
+    number = column.number
+    hint = "if these are importances, pass them as weight."
+    return [
+        *weight_rules(column),
+        column.rule("is not a whole number", number != number.floor(), hint),
+        column.rule(f"is more than {MOST_COUNT:g}", number > MOST_COUNT),
     ]
 
 

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.engines.checks import INFINITE_HINT, OUTSIDE_HINT, check_number, refusal
+from trueodds.engines.checks import (
+    INFINITE_HINT,
+    OUTSIDE_HINT,
+    WeightColumns,
+    check_number,
+    refusal,
+)
 from trueodds.engines.frames import (
     check_columns,
     check_plain_names,
@@ -23,10 +29,9 @@ from trueodds.engines.rules import (
     any_broken,
     count_true,
     score_rules,
-    weight_rules,
 )
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, InputScale
+from trueodds.inputs import Floats, InputScale, Weights
 
 __all__ = [
     "SampledRows",
@@ -40,19 +45,21 @@ RARE = 20
 """A class with at most 1/RARE of its equal share of the sample is taken whole."""
 SEED = 20210
 BLOCK_ROWS = 1 << 20
+MOST_IN_BLOCKS = 1_000_000_000
+"""NumPy draws how many rows fall into each block of fewer rows than this."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
     """Whole rows, or a random sample of them.
 
-    ``weight`` makes up for classes that are taken whole and sums to the number of rows here;
-    ``n_rows`` is the number of rows of the frame.
+    The importances in ``weight`` make up for classes that are taken whole; ``n_rows`` is the number
+    of rows of the frame.
     """
 
     scores: Floats
     labels: npt.NDArray[Any]
-    weight: Floats | None
+    weight: Weights | None
     n_rows: int
 
     @property
@@ -72,7 +79,7 @@ def sample_class_rows(
     frame: Any,
     scores: Sequence[str],
     label: str,
-    weight: str | None,
+    weights: WeightColumns,
     max_rows: int,
     scale: InputScale,
     *,
@@ -86,54 +93,49 @@ def sample_class_rows(
     import narwhals as nw
 
     opened = open_frame(frame)
-    names = [*scores, label, *([] if weight is None else [weight])]
+    names = [*scores, label, *weights.names]
     check_columns(opened, names)
     check_plain_names(opened, names)
-    _check_rows(opened, scores, label, weight, scale, rows_sum_to_one)
+    _check_rows(opened, scores, label, weights, scale, rows_sum_to_one)
     counted = opened.group_by(label).agg(nw.len().alias("trueodds rows"))
     counts = collect_columns(counted, [label, "trueodds rows"])
     total = int(counts["trueodds rows"].sum())
     rows = opened.select(*names)
     if total <= max_rows:
         found = collect_columns(rows, names)
-        rate = np.ones(total)
+        given = weights.collected(found)
     else:
         found, rate = _drawn(rows, names, label, counts, max_rows)
-    mass = np.ones(len(rate)) if weight is None else np.asarray(found[weight], dtype=np.float64)
-    mass = mass / rate
-    if total > max_rows:
-        mass *= len(mass) / mass.sum() if weight is None else 1.0
+        given = weights.collected(found)
+        own = given["sample_weight"]
+        given["sample_weight"] = 1 / rate if own is None else np.asarray(own, np.float64) / rate
     table = np.column_stack([np.asarray(found[name], dtype=np.float64) for name in scores])
-    plain = weight is None and bool((mass == 1).all())
-    return SampledRows(table, found[label], None if plain else mass, total)
+    return SampledRows(table, found[label], Weights.read(**given, n_rows=len(table)), total)
 
 
 def _check_rows(
     frame: Any,
     scores: Sequence[str],
     label: str,
-    weight: str | None,
+    weights: WeightColumns,
     scale: InputScale,
     sums_to_one: bool,
 ) -> None:
     import narwhals as nw
 
     schema = frame.collect_schema()
-    numbers = [*scores, *([] if weight is None else [weight])]
-    for name in numbers:
-        check_number(frame, schema[name], name, "weight" if name == weight else "score")
-    columns = [Column(name, nw.col(name).cast(nw.Float64)) for name in numbers]
+    for role, numbers in (("score", scores), ("weight", weights.names)):
+        for name in numbers:
+            check_number(frame, schema[name], name, role)
     rules = score_rules(
-        columns[: len(scores)],
+        [Column(name, nw.col(name).cast(nw.Float64)) for name in scores],
         scale,
         sums_to_one=sums_to_one,
         outside_hint=OUTSIDE_HINT,
         infinite_hint=INFINITE_HINT,
         sum_hint="if the columns are independent scores, use OneVsRestCalibrator.",
     )
-    rules += LabelColumn.of(label, schema[label]).rules()
-    if weight is not None:
-        rules += weight_rules(columns[-1])
+    rules += LabelColumn.of(label, schema[label]).rules() + weights.rules()
     found = collect_row(
         frame.select(nw.len().alias("rows"), count_true(any_broken(rules)).alias("bad"))
     )
@@ -185,7 +187,8 @@ def _bernoulli(frame: Any, rate: float) -> Any:
 def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]:
     """``size`` of ``n_rows`` positions in increasing order, every subset equally likely.
 
-    How many fall into each block is drawn first, so memory is that of the sample.
+    How many fall into each block is drawn first, so memory is that of the sample. Of very many
+    rows, as counts can stand for, positions are drawn until enough of them differ.
 
     Parameters
     ----------
@@ -201,6 +204,11 @@ def sample_positions(n_rows: int, size: int, seed: int) -> npt.NDArray[np.int64]
     array([269786, 511135, 636960, 850621])
     """
     rng = np.random.default_rng(seed)
+    if n_rows >= MOST_IN_BLOCKS:
+        drawn = np.unique(rng.integers(0, n_rows, size))
+        while len(drawn) < size:  # few are drawn twice
+            drawn = np.union1d(drawn, rng.integers(0, n_rows, size - len(drawn)))
+        return drawn
     starts = np.arange(0, n_rows, BLOCK_ROWS)
     lengths = np.minimum(BLOCK_ROWS, n_rows - starts)
     counts = rng.multivariate_hypergeometric(lengths, size, method="marginals")

@@ -1,114 +1,219 @@
-"""The two meanings of a weight: a count and an importance.
+"""What a row is worth: :class:`Weights`.
 
-A **count** is the number of times that a row occurred: a row of count k equals k rows. ``counts``,
-and the columns ``n_neg`` and ``n_pos`` of a :class:`~trueodds.ScoreTable`, are counts.
+An **importance** (``sample_weight``) says how much a row matters. The row stays one observation, so
+only the ratios of importances have a meaning: a common factor changes nothing.
 
-An **importance** is the weight of a row that remains one observation. ``sample_weight``
-of tests, intervals and comparisons is an importance.
+A **count** (``counts``, and the columns ``n_neg`` and ``n_pos`` of a :class:`~trueodds.ScoreTable`)
+says how often a row occurred: a count of k equals k equal rows.
 
-Fits, losses and averages are the same with either, so their ``sample_weight`` may be both: a weight
-of k equals k rows. Two parts of a fit depend on the total weight, Platt's correction and the levels
-of scores of exactly 0 and 1. Scale importances to sum to the number of rows for them.
+==============================  ======================  =====================================
+of a sum over rows              counts                  importances
+==============================  ======================  =====================================
+the sum                         Σ k·x                   Σ w·x
+its variance                    Σ k·var(x)              Σ w²·var(x)
+number of rows                  Σ k                     (Σw)²/Σw², the effective rows
+a log-likelihood                Σ k·ℓ                   Σ w·ℓ · Σw/Σw²
+drawn in folds and resamples    k rows                  one row
+==============================  ======================  =====================================
 
-``None`` means a weight of one for each row, here and in kernels, which then read no weights;
-``Rows.row_weight`` is always an array.
+``None`` stands for rows of equal weight, one each.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import Floats, as_dense, as_floats, number_text, where
-from trueodds.inputs._options import check_number
+from trueodds.inputs._arrays import Floats, as_floats, check_length, number_text, where
 
 __all__ = [
-    "MOST_WEIGHT",
-    "check_effective_rows",
-    "check_weight_size",
-    "repeat_rows",
-    "validate_weights",
+    "MOST_COUNT",
+    "Weights",
+    "check_count_size",
+    "check_counts",
+    "check_importances",
+    "mass_of",
 ]
 
-MOST_WEIGHT = 1e15
-"""Largest weight of a row; beyond it, float64 cannot count one row more."""
+MOST_COUNT = 1e15
+"""Largest count of a row; beyond it, float64 cannot count one row more."""
 
 
-def validate_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Check sample weights; None stays None and means one each."""
-    if sample_weight is None:
-        return None
-    weights = as_floats(sample_weight, "sample_weight")
-    if weights.shape != (n_rows,):
-        raise InputError(f"sample_weight must have shape ({n_rows},); got {weights.shape}.")
-    unbounded = ~np.isfinite(weights)
-    if unbounded.any():
-        raise InputError(f"sample_weight must be finite; got NaN or infinity {where(unbounded)}.")
-    if (weights < 0).any():
-        raise InputError(f"sample_weight must not be negative; got one {where(weights < 0)}.")
-    if not weights.any():
-        raise InputError("sample_weight is zero everywhere.")
-    check_weight_size(weights, "sample_weight")
-    return weights
-
-
-def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
-    """Repeat each row ``counts`` times; without counts, rows are unchanged.
-
-    Tests and intervals then have every row, so a table of counts and its rows give the same
-    result. Memory is that of all rows.
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How important each row is, and how often it occurred.
 
     Parameters
     ----------
-    counts : array-like of shape (n,) or None
-        Whole numbers, not negative, not all zero.
-    **columns
-        Arrays of n rows by name; None stays None.
+    importance : ndarray of shape (n,), default=None
+        None if all rows that count matter equally.
+    count : ndarray of shape (n,), default=None
+        None if each row occurred once. Inside a fit, a fraction of a row is possible.
     """
-    if counts is None:
-        return columns
-    whole = as_floats(counts, "counts")
-    if whole.ndim != 1:
-        raise InputError(f"counts must be 1-D; got shape {whole.shape}.")
-    wrong = ~(np.isfinite(whole) & (whole >= 0) & (whole == np.floor(whole)))
+
+    importance: Floats | None = None
+    count: Floats | None = None
+
+    @classmethod
+    def read(
+        cls, sample_weight: Any, counts: Any, n_rows: int, *, raw: bool = False
+    ) -> Weights | None:
+        """Validate the arguments of a public function; None if there are none.
+
+        Unless ``raw``, importances are scaled to sum to the effective rows. So a common factor
+        changes nothing, and importances that are all equal are no weights. Weights that were read
+        before may be passed as ``sample_weight``.
+        """
+        if isinstance(sample_weight, Weights):
+            if counts is not None:
+                raise InputError("weights that were read hold their counts; pass no others.")
+            check_length(len(sample_weight), "sample_weight", n_rows, "scores")
+            return sample_weight if raw else sample_weight.scaled()
+        importance = None
+        if sample_weight is not None:
+            importance = check_importances(sample_weight, n_rows)
+        count = None if counts is None else check_counts(counts, n_rows)
+        if importance is None and count is None:
+            return None
+        weights = cls(importance, count)
+        return weights if raw else weights.scaled()
+
+    @classmethod
+    def counted(cls, count: Floats | None) -> Self | None:
+        """Counts as weights; None stays None."""
+        return None if count is None else cls(None, count)
+
+    def scaled(self) -> Self | None:
+        """The same weights with importances that sum to the effective rows."""
+        if self.importance is None:
+            return self
+        importance = _relative(self.importance)
+        positive = importance > 0
+        of_rows = importance[positive] if self.count is None else importance[self.row_counts > 0]
+        if not len(of_rows):
+            raise InputError("sample_weight is zero in all rows of positive counts.")
+        if of_rows.min() == of_rows.max():  # all alike: what is left are counts
+            if self.count is None and positive.all():
+                return None
+            return type(self)(None, self.row_counts)
+        scaled = type(self)(importance, self.count)
+        return type(self)(importance * scaled.rows_per_weight, self.count)
+
+    def in_counts(self) -> Self:
+        """The number of rows that each is worth in a likelihood: counts, whatever they were."""
+        if self.importance is None:
+            return self
+        return type(self)(None, self.values * self.rows_per_weight)
+
+    def __post_init__(self) -> None:
+        if self.importance is None and self.count is None:
+            raise InputError("weights need importances, counts or both; None stands for neither.")
+
+    def __len__(self) -> int:
+        return len(self._count if self.importance is None else self.importance)
+
+    def take(self, rows: Any) -> Self:
+        """Those of some rows."""
+        return type(self)(
+            None if self.importance is None else self.importance[rows],
+            None if self.count is None else self.count[rows],
+        )
+
+    def share(self, units: Any, of: Any) -> Self:
+        """The part of each count that falls to ``units`` of ``of`` whole rows."""
+        return type(self)(self.importance, self._count * units / np.maximum(of, 1))
+
+    @property
+    def _count(self) -> Floats:
+        return np.ones(len(self)) if self.count is None else self.count
+
+    @cached_property
+    def values(self) -> Floats:
+        """The weight of each row in a sum."""
+        if self.importance is None:
+            return self._count
+        return self.importance if self.count is None else self.importance * self.count
+
+    @cached_property
+    def squares(self) -> Floats:
+        """The weight of each row in the variance of a sum."""
+        return self.values if self.importance is None else self.values * self.importance
+
+    @cached_property
+    def row_counts(self) -> Floats:
+        """How many rows each stands for; none where the weight is zero."""
+        if self.count is None:
+            return (self.values > 0).astype(np.float64)
+        return np.where(self.values > 0, self.count, 0.0)
+
+    @property
+    def rows_per_weight(self) -> float:
+        """Σw/Σw²: the effective rows for each unit of weight."""
+        return float(self.values.sum() / self.squares.sum())
+
+    @property
+    def effective(self) -> float:
+        """(Σw)²/Σw²: the number of rows of equal weight that they are worth."""
+        return float(self.values.sum()) * self.rows_per_weight
+
+
+def mass_of(weight: Weights | None) -> Floats | None:
+    """The weight of each row in a sum; None, which kernels need not read, if each is one."""
+    return None if weight is None else weight.values
+
+
+def _relative(importance: Floats) -> Floats:
+    """Importances divided by the power of two next to the largest; their squares are finite."""
+    return np.ldexp(importance, -int(np.frexp(importance.max())[1]))
+
+
+def check_importances(sample_weight: Any, n_rows: int, *, all_zero: bool = False) -> Floats:
+    """Importances of rows as given to a public function; ``all_zero``: whether all may be 0."""
+    weights = _of_rows(sample_weight, "sample_weight", n_rows)
+    if (weights < 0).any():
+        raise InputError(f"sample_weight must not be negative; got one {where(weights < 0)}.")
+    if not weights.any() and not all_zero:
+        raise InputError("sample_weight is zero everywhere.")
+    return weights
+
+
+def check_counts(
+    counts: Any, n_rows: int, name: str = "counts", *, all_zero: bool = False
+) -> Floats:
+    """Whole numbers of rows as given to a public function; ``all_zero``: whether all may be 0."""
+    whole = _of_rows(counts, name, n_rows)
+    wrong = ~((whole >= 0) & (whole == np.floor(whole)))
     if wrong.any():
         raise InputError(
-            f"counts must be whole numbers of rows, 0 or more; got {whole[wrong][0]:g} "
+            f"{name} must be whole numbers of rows, 0 or more; got {whole[wrong][0]:g} "
             f"{where(wrong)}. If these are importance weights, pass them as sample_weight."
         )
-    if not whole.any():
-        raise InputError("counts are zero everywhere.")
-    check_weight_size(whole, "counts")
-    repeated: dict[str, Any] = {}
-    for name, column in columns.items():
-        if column is None:
-            repeated[name] = None
-            continue
-        array = as_dense(column, name)
-        if array.ndim == 0:
-            raise InputError(f"{name} must have a value for each row; got one number.")
-        if len(array) != len(whole):
-            raise InputError(
-                f"counts must have shape ({len(array)},), as {name} has; got {whole.shape}."
-            )
-        repeated[name] = np.repeat(array, whole.astype(np.int64), axis=0)
-    return repeated
+    if not whole.any() and not all_zero:
+        raise InputError(f"{name} are zero everywhere.")
+    check_count_size(whole, name)
+    return whole
 
 
-def check_weight_size(weights: Floats, name: str) -> None:
-    """Raise for weights that are too large to be counts."""
-    large = weights > MOST_WEIGHT
+def _of_rows(values: Any, name: str, n_rows: int) -> Floats:
+    array = as_floats(values, name)
+    if array.shape != (n_rows,):
+        raise InputError(f"{name} must have shape ({n_rows},); got {array.shape}.")
+    unbounded = ~np.isfinite(array)
+    if unbounded.any():
+        raise InputError(f"{name} must be finite; got NaN or infinity {where(unbounded)}.")
+    return array
+
+
+def check_count_size(counts: Floats, name: str) -> None:
+    """Raise for more rows than float64 can count."""
+    large = counts > MOST_COUNT
     if large.any():
         place = int(np.argmax(large))
         raise InputError(
-            f"{name} must not exceed {MOST_WEIGHT:g}, as a weight of k counts like k rows; got "
-            f"{number_text(weights[place], MOST_WEIGHT)} at index {place}. "
-            "Rescale the weights, e.g. to mean 1."
+            f"{name} must not exceed {MOST_COUNT:g}, the most rows that can be counted; got "
+            f"{number_text(counts[place], MOST_COUNT)} at index {place}."
         )
-
-
-def check_effective_rows(n_effective: Any) -> float:
-    """Check a number of rows that importance weights are worth: (Σw)²/Σw²."""
-    return check_number(n_effective, "n_effective", 1.0, MOST_WEIGHT)

@@ -16,7 +16,7 @@ from trueodds import export
 from trueodds.basics.files import as_path
 from trueodds.basics.shown import shown
 from trueodds.basics.threads import BLOCK_ROWS, in_blocks
-from trueodds.exceptions import InputError, MapFormatError
+from trueodds.exceptions import InputError, MapFormatError, NonFiniteError
 from trueodds.export import Expression
 from trueodds.export.expressions import Named, maximum, minimum
 from trueodds.inputs import (
@@ -91,8 +91,6 @@ class CalibrationMap(ABC):
     """Whether :meth:`_apply` is a compiled loop, which raises no warnings of NumPy."""
     reduces_pairs: ClassVar[bool] = True
     """Whether two columns are reduced to the score of the positive class before the formula."""
-    absorbs_prior: ClassVar[bool] = False
-    """Whether another base rate is a change of the map's own parameters."""
     trained_in_torch: ClassVar[tuple[str, ...]] = ()
     """Fields that can be trained further in torch."""
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
@@ -185,12 +183,15 @@ class CalibrationMap(ABC):
         """The probability of the positive class from one score, or of each class from as many."""
 
     def _with_log_odds_shift(self, shift: float, tolerance: float) -> CalibrationMap:
-        """The map with a constant added to its log-odds; for families that absorb a prior."""
-        raise NotImplementedError(self.family)
+        """The map of two classes with a constant added to its log-odds."""
+        return self._with_logit_shift(np.array([0.0, shift]))
 
     def _with_logit_shift(self, shift: Floats) -> CalibrationMap:
-        """The map with a constant added to each class's logit; for families that absorb a prior."""
-        raise NotImplementedError(self.family)
+        """The map with a constant added to each class's logit; an error if no formula has one."""
+        raise InputError(
+            f"a {type(self).__name__} cannot include a change of the base rate; apply "
+            "adjust_prior to its results."
+        )
 
     @returns_like_input
     def __call__(self, scores: Any, features: Any = None) -> Floats:
@@ -210,8 +211,8 @@ class CalibrationMap(ABC):
         """
         array = self._validated(scores)
         if array.ndim == 1 or not (self.reduces_pairs and self.n_classes == 2):
-            return self.apply(array, features)
-        return self.apply_to_all(positive_column(array, self.scale))
+            return self._apply_valid(array, features)
+        return self._apply_to_all(positive_column(array, self.scale))
 
     def _validated(self, scores: Any) -> Floats:
         """Scores as float64, of a shape that the map takes."""
@@ -222,7 +223,7 @@ class CalibrationMap(ABC):
             raise InputError(f"scores must have {self.n_classes} columns; got shape {array.shape}.")
         return array
 
-    def apply(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_valid(self, scores: Floats, features: Any = None) -> Floats:
         """Map validated scores, in blocks that stay in the cache and on all cores if many."""
         if features is not None:
             raise InputError(f"a map of the family {self.family!r} takes no features.")
@@ -243,14 +244,14 @@ class CalibrationMap(ABC):
         with np.errstate(all="ignore"):
             return self._apply(scores)
 
-    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Probabilities of all classes, of shape (n, n_classes), from validated scores.
 
         Scores of the positive class alone give both classes, with one row for each class in
         memory, which is faster to fill.
         """
         if scores.ndim == 2 or features is not None:
-            return self.apply(scores, features)
+            return self._apply_valid(scores, features)
         both = np.empty((2, len(scores)))
 
         def work(rows: slice) -> None:
@@ -374,7 +375,7 @@ class CalibrationMap(ABC):
         array = self._validated(scores)
         if array.ndim == 2 and self.class_count == 2 and not self.band_of_forecasts:
             array = positive_column(array, self.scale)
-        p = self.apply(array, features)
+        p = self._apply_valid(array, features)
         if p.ndim == 2 and self.class_count == 2:  # a tree of both columns
             p = p[:, 1]
         axis = self._band_axis(array, p)
@@ -415,7 +416,7 @@ class CalibrationMap(ABC):
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{name} must be an array of numbers.") from None
         if np.isnan(array).any():
-            raise InputError(f"{name} must not contain NaN; found {where(np.isnan(array))}.")
+            raise NonFiniteError(f"{name} must not contain NaN; found {where(np.isnan(array))}.")
         array.flags.writeable = False
         object.__setattr__(self, name, array)
         return array
@@ -426,7 +427,7 @@ class CalibrationMap(ABC):
         if np.isnan(number) and not isinstance(value, numbers.Real):
             raise InputError(f"{name} must be a number; got {shown(value)}.")
         if np.isnan(number) or (np.isinf(number) and not infinite):
-            raise InputError(f"{name} must be finite; got {shown(value)}.")
+            raise NonFiniteError(f"{name} must be finite; got {shown(value)}.")
         object.__setattr__(self, name, number)
 
     def to_dict(self) -> dict[str, Any]:
@@ -834,9 +835,9 @@ class BoundMap(CalibrationMap, saved=False):
         p = self.map._apply(scores)
         return _outer(self.curves, self.map._band_axis(scores, p), p, self.bound)
 
-    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Return the bound for each class; with two classes, that of the positive one."""
-        return self.apply(scores, features)
+        return self._apply_valid(scores, features)
 
     def _formulas(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         outer = minimum if self.bound == "lower" else maximum
@@ -869,8 +870,10 @@ def _outer(curves: tuple[CalibrationMap, ...], axis: Floats, p: Floats, end: str
     """One end of a band, or the forecast where the band does not reach it."""
     outer = np.minimum if end == "lower" else np.maximum
     if p.ndim == 1:
-        return np.asarray(outer(curves[0].apply(axis), p))
-    columns = [curve.apply(np.ascontiguousarray(axis[:, k])) for k, curve in enumerate(curves)]
+        return np.asarray(outer(curves[0]._apply_valid(axis), p))
+    columns = [
+        curve._apply_valid(np.ascontiguousarray(axis[:, k])) for k, curve in enumerate(curves)
+    ]
     return np.asarray(outer(np.stack(columns, axis=1), p))
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, NonFiniteError
 from trueodds.export.expressions import (
     INFINITE,
     LARGEST_FLOAT,
@@ -78,7 +78,6 @@ class LogOddsMap(BinaryMap):
     axis: Literal["log_odds", "raw"] = "log_odds"
 
     family: ClassVar[str] = "log_odds"
-    absorbs_prior: ClassVar[bool] = True
     compiled: ClassVar[bool] = True
     trained_in_torch: ClassVar[tuple[str, ...]] = ("a", "b", "c")
 
@@ -208,7 +207,6 @@ class QuadraticMap(BinaryMap):
     upper: float
 
     family: ClassVar[str] = "quadratic"
-    absorbs_prior: ClassVar[bool] = True
 
     def _check(self) -> None:
         for name in ("a", "b", "c", "lower", "upper"):
@@ -218,7 +216,7 @@ class QuadraticMap(BinaryMap):
         with np.errstate(over="ignore", invalid="ignore"):
             ends = np.array([self.lower, self.upper])
             if not np.isfinite(self._eta(ends)).all():
-                raise InputError("a·z² + b·z + c must be finite at lower and upper.")
+                raise NonFiniteError("a·z² + b·z + c must be finite at lower and upper.")
 
     def _eta(self, z: Floats) -> Floats:
         return np.asarray((self.a * z + self.b) * z + self.c)
@@ -303,6 +301,9 @@ class LogOddsCurveMap(BinaryMap):
             sigmoid_expression(curve),
         )
 
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> LogOddsCurveMap:
+        return replace(self, y=self.y + shift)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepMap(BinaryMap):
@@ -326,7 +327,6 @@ class StepMap(BinaryMap):
     values: Floats
 
     family: ClassVar[str] = "step"
-    absorbs_prior: ClassVar[bool] = True
     compiled: ClassVar[bool] = True
 
     def _check(self) -> None:
@@ -375,7 +375,6 @@ class PiecewiseLinearMap(BinaryMap):
     y: Floats
 
     family: ClassVar[str] = "piecewise_linear"
-    absorbs_prior: ClassVar[bool] = True
     compiled: ClassVar[bool] = True
 
     def _check(self) -> None:

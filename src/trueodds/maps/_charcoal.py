@@ -6,12 +6,12 @@ Benton, Calibration for anomaly detection, equations 11 and 12.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, NonFiniteError
 from trueodds.export.expressions import (
     LARGEST_FLOAT,
     Choose,
@@ -109,7 +109,7 @@ class CharcoalGrillMap(BinaryMap):
                 "means, temperatures and widths must be 1-D, of one length, not empty."
             )
         if not all(np.isfinite(column).all() for column in columns):
-            raise InputError("means, temperatures and widths must be finite.")
+            raise NonFiniteError("means, temperatures and widths must be finite.")
         if not ((self.temperatures > 0).all() and (self.widths > 0).all()):
             raise InputError("temperatures and widths must be positive.")
         self._finite_number("bias")
@@ -174,6 +174,9 @@ class CharcoalGrillMap(BinaryMap):
         shares = tuple(Softmax(exponents, coal) for coal in range(len(exponents)))
         return sigmoid_expression(z / Dot(tuple(temperatures), shares) + self.bias)
 
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> CharcoalGrillMap:
+        return replace(self, bias=self.bias + shift)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CharcoalSoftmaxMap(CalibrationMap):
@@ -234,7 +237,7 @@ class CharcoalSoftmaxMap(CalibrationMap):
         if temperatures.shape != (coals,) or widths.shape != (coals,):
             raise InputError("temperatures and widths must have one entry for each row of means.")
         if not all(np.isfinite(array).all() for array in (means, temperatures, widths, bias)):
-            raise InputError("means, temperatures, widths and bias must be finite.")
+            raise NonFiniteError("means, temperatures, widths and bias must be finite.")
         if not ((temperatures > 0).all() and (widths > 0).all()):
             raise InputError("temperatures and widths must be positive.")
         if (
@@ -327,6 +330,9 @@ class CharcoalSoftmaxMap(CalibrationMap):
             temperature = self._field_expression(relative, whole)
         eta = tuple(r / temperature + b for r, b in zip(relative, self.bias.tolist(), strict=True))
         return tuple(Softmax(eta, index) for index in range(len(eta)))
+
+    def _with_logit_shift(self, shift: Floats) -> CharcoalSoftmaxMap:
+        return replace(self, bias=self.bias + shift)
 
     def _log_parts(self, scores: Sequence[Expression]) -> tuple[tuple[Expression, ...], Expression]:
         """The r and L of :meth:`_formulas`."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, NonFiniteError
 from trueodds.export.expressions import (
     INFINITE,
     Choose,
@@ -78,7 +78,6 @@ class IdentityMap(CalibrationMap):
     """
 
     family: ClassVar[str] = "identity"
-    absorbs_prior: ClassVar[bool] = True
     reduces_pairs: ClassVar[bool] = False
 
     @property
@@ -148,7 +147,6 @@ class SoftmaxMap(CalibrationMap):
     floor: float = -np.inf
 
     family: ClassVar[str] = "softmax"
-    absorbs_prior: ClassVar[bool] = True
     reduces_pairs: ClassVar[bool] = False
     compiled: ClassVar[bool] = True
     trained_in_torch: ClassVar[tuple[str, ...]] = ("weights", "bias")
@@ -165,7 +163,7 @@ class SoftmaxMap(CalibrationMap):
         if size < 2 or weights.shape not in ((size,), (size, size)):
             raise InputError("weights must have shape (k,) or (k, k), and bias (k,), with k ≥ 2.")
         if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
-            raise InputError("weights and bias must be finite.")
+            raise NonFiniteError("weights and bias must be finite.")
         if np.abs(bias).max() > LARGEST_BIAS:
             raise InputError(f"bias must lie within ±{LARGEST_BIAS:g}; got {np.abs(bias).max():g}.")
         if self.floor > 0:
@@ -358,6 +356,9 @@ class StructuredSoftmaxMap(CalibrationMap):
             rest = Dot(tuple(weights), tuple(terms))
             result.append(steepness * own + rest + float(self.bias[k]))
         return tuple(result)
+
+    def _with_logit_shift(self, shift: Floats) -> StructuredSoftmaxMap:
+        return replace(self, bias=self.bias + shift)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -292,12 +292,12 @@ class GroupMap(CalibrationMap):
     def _apply(self, scores: Floats) -> Floats:
         raise InputError("a group map needs the original features: pass features=.")
 
-    def apply(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_valid(self, scores: Floats, features: Any = None) -> Floats:
         """Map validated scores of rows with these features."""
-        result = self.apply_to_all(scores, features)
+        result = self._apply_to_all(scores, features)
         return result[:, 1] if scores.ndim == 1 else result
 
-    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Probabilities of all classes, of shape (n, n_classes), from validated scores."""
         with np.errstate(all="ignore"):
             p = [
@@ -361,7 +361,7 @@ class GroupMap(CalibrationMap):
         array = self._validated(scores)
         if array.ndim == 2 and self.n_classes == 2:
             array = positive_column(array, self.scale)
-        p = self.apply(array, features)
+        p = self._apply_valid(array, features)
         ends = replace(self.base, band=band).interval(array)
         reach = float(ndtri(0.5 + band.level / 2))
         result = []
@@ -513,7 +513,7 @@ def base_log_odds(base: CalibrationMap, scores: Floats) -> list[Floats]:
     """Log-odds of the positive class, or of each of several, by the one map."""
     if base.class_count == 2 and scores.ndim == 2:
         scores = positive_column(scores, base.scale)
-    p = base.apply(scores)
+    p = base._apply_valid(scores)
     return [_logit(_inner(column)) for column in ([p] if p.ndim == 1 else list(p.T))]
 
 

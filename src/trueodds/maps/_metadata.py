@@ -86,7 +86,7 @@ METADATA_KEYS: dict[str, Kind] = {
         lambda value: isinstance(value, list) and all(map(_is_count, value)),
         "a list of whole numbers, none negative",
     ),
-    "total_weight": (lambda value: _is_number(value) and value >= 0, "a number, not negative"),
+    "effective_rows": (lambda value: _is_number(value) and value >= 0, "a number, not negative"),
     "score_range": (_is_range, "the lowest and the highest score"),
     "data": _FINGERPRINT,
     "losses": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -246,17 +246,17 @@ class TreeMap(CalibrationMap):
     def _apply(self, scores: Floats) -> Floats:
         raise InputError("a tree map needs the original features: pass features=.")
 
-    def apply(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_valid(self, scores: Floats, features: Any = None) -> Floats:
         """Map validated scores of rows with these features."""
-        result = self.apply_to_all(scores, features)
+        result = self._apply_to_all(scores, features)
         return result[:, 1] if scores.ndim == 1 else result
 
-    def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
+    def _apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Probabilities of all classes, of shape (n, n_classes), from validated scores."""
-        return self.apply_encoded(scores, self.space.encode(features))
+        return self._apply_encoded(scores, self.space.encode(features))
 
-    def apply_encoded(self, scores: Floats, encoded: Floats) -> Floats:
-        """:meth:`apply_to_all` with features whose categories are codes already."""
+    def _apply_encoded(self, scores: Floats, encoded: Floats) -> Floats:
+        """:meth:`_apply_to_all` with features whose categories are codes already."""
         nodes = self.nodes_of_encoded(encoded)
         if len(nodes) != len(scores):
             raise InputError(
@@ -337,6 +337,13 @@ class TreeMap(CalibrationMap):
             p = below(0, 0)
             return 1 - p, p
         return tuple(below(0, output) for output in range(n_outputs))
+
+    def _with_log_odds_shift(self, shift: float, tolerance: float) -> TreeMap:
+        maps = tuple(m._with_log_odds_shift(shift, tolerance) for m in self.maps)
+        return replace(self, maps=maps)
+
+    def _with_logit_shift(self, shift: Floats) -> TreeMap:
+        return replace(self, maps=tuple(m._with_logit_shift(shift) for m in self.maps))
 
     def _expressions_for_maps(self, scores: Sequence[Expression]) -> tuple[Expression, ...]:
         """The twin of :meth:`_scores_for_maps`."""

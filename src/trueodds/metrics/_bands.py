@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trueodds.inputs import Floats, Labels
-from trueodds.metrics._sample import Forecasts
 from trueodds.metrics._smooth import SMOOTH_GRID, SmoothCurve, smoothed_curve
 from trueodds.numerics.binning import run_starts
 from trueodds.numerics.isotonic import isotonic_fit
+from trueodds.numerics.reliability_bins import ratio_or_zero
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -21,17 +21,22 @@ __all__ = [
     "CurveBand",
     "binned_band",
     "corp_band",
+    "effective_rows",
     "make_cells",
     "smooth_band",
-    "table_cells",
 ]
 
 FINEST = 2048
+MOST_DRAWN = 2.0**62
+"""Rows as a 64-bit integer holds them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """How labels or rows are drawn anew: counts in narrow cells, or rows with importance weights.
+    """How labels or rows are drawn anew: only their number in each narrow cell is.
+
+    Importances in a cell are drawn as so many rows of equal importance that the sum has its
+    variance: (Σw)²/Σw² rows.
 
     Parameters
     ----------
@@ -39,24 +44,10 @@ class Cells:
         One row for each cell. Cells never part equal probabilities or cross an edge.
     lowest : ndarray of shape (n_cells,)
         Smallest probability in each cell.
-    start : ndarray of shape (n_cells,)
-        Where the cells begin among the sorted rows.
-    rows : Forecasts or None
-        The sorted rows if they have importance weights: each is drawn separately. Of counts only
-        the number is drawn.
     """
 
     table: ScoreTable
     lowest: Floats
-    start: Labels
-    rows: Forecasts | None = None
-
-    @property
-    def square_weight(self) -> Floats:
-        """Sum of squared row weights in each cell."""
-        if self.rows is None:
-            return self.table.weight
-        return np.asarray(np.add.reduceat(self.rows.row_weight**2, self.start))
 
     def bin_starts(self, edges: Floats) -> Labels:
         """The first cell of each bin that is not empty."""
@@ -64,67 +55,49 @@ class Cells:
 
     def redraw(self, rng: np.random.Generator, size: int) -> Floats:
         """Weight of positives in each cell, of shape (size, n_cells), if calibrated."""
-        if self.rows is None:
-            # A cell may hold a fractional weight: whole rows are drawn, each worth a share of it.
-            weight = self.table.weight
-            count = np.clip(np.rint(weight), 1, 2.0**62).astype(np.int64)
-            return rng.binomial(count, self.table.score, (size, len(count))) * (weight / count)
-        prob, weight = self.rows.prob, self.rows.row_weight
-        out = np.empty((size, len(self.table)))
-        for i in range(size):  # one row of labels at a time keeps memory O(n)
-            drawn = rng.random(len(prob)) < prob
-            out[i] = np.add.reduceat(weight * drawn, self.start)
-        return out
+        # A cell may hold a fraction of a row: whole rows are drawn, each worth a share of it.
+        weight = self.table.weight
+        rows = effective_rows(weight, self.table.square_weight)
+        count = np.clip(np.rint(rows), 1, MOST_DRAWN).astype(np.int64)
+        return rng.binomial(count, self.table.score, (size, len(count))) * (weight / count)
 
     def bootstrap(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats]:
         """Weight, and weight of positives, in each cell of bootstrap samples of the rows."""
         cells = len(self.table)
-        if self.rows is None:
-            # Rows of one cell and label are alike, so drawing their number is drawing them.
-            both = np.concatenate([self.table.n_neg, self.table.n_pos])
-            total = max(1, int(np.rint(both.sum())))
-            drawn = rng.multinomial(total, both / both.sum(), size) * (both.sum() / total)
-            return drawn[:, :cells] + drawn[:, cells:], drawn[:, cells:]
-        hit, weight = self.rows.hit, self.rows.row_weight
-        out = np.empty((2, size, cells))
-        for i in range(size):
-            count = np.bincount(rng.integers(0, len(hit), len(hit)), minlength=len(hit))
-            out[0, i] = np.add.reduceat(weight * count, self.start)
-            out[1, i] = np.add.reduceat(weight * count * hit, self.start)
-        return out[0], out[1]
+        # Rows of one cell and label are alike, so drawing their number is drawing them.
+        both = np.concatenate(self.table.columns[:2])
+        squares = np.concatenate(self.table.columns[-2:])
+        rows = effective_rows(both, squares)
+        worth = ratio_or_zero(both, rows)
+        total = max(1, int(np.rint(rows.sum())))
+        drawn = rng.multinomial(total, rows / rows.sum(), size) * (worth * (rows.sum() / total))
+        return drawn[:, :cells] + drawn[:, cells:], drawn[:, cells:]
 
 
-def make_cells(view: Forecasts, edges: Floats | None = None) -> Cells:
-    """Sort rows into cells. Rows with importance weights are kept."""
-    rows = view.take(np.argsort(view.prob, kind="stable"))
-    below = np.searchsorted(rows.prob, rows.prob)
-    start = _cell_starts(rows.prob, below / len(rows), edges)
-    table = ScoreTable.of_runs(rows.prob, *rows.counts(), start)
-    return Cells(table, rows.prob[start], start, None if view.weight is None else rows)
+def effective_rows(weight: Floats, squares: Floats) -> Floats:
+    """The rows that the importances of each cell are worth, (Σw)²/Σw²; counts are unchanged.
+
+    They are rounded to 2⁻³⁰: a common factor of the importances changes later bits, and a draw may
+    depend on these.
+    """
+    return np.ldexp(np.rint(np.ldexp(weight * ratio_or_zero(weight, squares), 30)), -30)
 
 
-def table_cells(table: ScoreTable, edges: Floats) -> Cells:
-    """Put the counts of a table in cells."""
-    weight = table.weight
-    share = (np.cumsum(weight) - weight / 2) / weight.sum()
-    start = _cell_starts(table.score, share, edges)
-    cells = ScoreTable.of_runs(table.score, table.n_neg, table.n_pos, start)
-    return Cells(cells, table.score[start], start)
-
-
-def _cell_starts(prob: Floats, share: Floats, edges: Floats | None) -> Labels:
-    """Cells of equal probabilities if these are few, else narrow ones.
+def make_cells(table: ScoreTable, edges: Floats | None = None, *, middle: bool = False) -> Cells:
+    """Put the rows of a table in cells: equal probabilities if these are few, else narrow ones.
 
     Cells are cut by an even grid, by equal shares of the rows, and by ``edges``, so that they are
-    fine both where probabilities are many and where they are far apart. ``share`` is the part of
-    the rows below each sorted probability.
+    fine both where probabilities are many and where they are far apart. The share of the rows
+    below a probability decides, or with ``middle`` that below the middle of its rows.
     """
-    start = run_starts(prob)
+    prob, weight = table.score, table.weight
+    start = np.arange(len(table))
     if len(start) > FINEST:
-        keys = [np.floor(share * FINEST), np.floor(prob * FINEST)]
+        below = np.cumsum(weight) - (weight / 2 if middle else weight)
+        keys = [np.floor(below / weight.sum() * FINEST), np.floor(prob * FINEST)]
         keys += [] if edges is None else [np.searchsorted(edges, prob, side="right")]
         start = run_starts(*keys)
-    return start
+    return Cells(ScoreTable.of_runs(prob, *table.columns, starts=start), prob[start])
 
 
 CHUNK_VALUES = 2**20
@@ -184,7 +157,7 @@ def binned_band(
     the step to its neighbors: a value is then within the band if the middle of its share is.
     """
     first = cells.bin_starts(edges)
-    step = np.add.reduceat(cells.square_weight, first)
+    step = np.add.reduceat(cells.table.square_weight, first)
     step /= np.add.reduceat(cells.table.weight, first)
 
     def curves(weight: Floats, positive: Floats) -> Floats:

@@ -19,7 +19,6 @@ from trueodds.inputs import (
     check_number,
     check_unit_interval,
     is_choice,
-    repeat_rows,
 )
 from trueodds.metrics._sample import Forecasts, event_view
 from trueodds.numerics.binning import run_starts
@@ -202,10 +201,7 @@ def calibration_band(
     check_choice(multiclass, ("top_label", "pooled"), "multiclass")
     if n_cells is not None and not is_choice(n_cells, "auto"):
         n_cells = check_integer(n_cells, "n_cells", 1, '"auto", None or ')
-    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob)
-    view, event = event_view(
-        **rows, sample_weight=None, classes=classes, multiclass=multiclass, pos_label=pos_label
-    )
+    view, event = event_view(y_true, y_prob, None, counts, classes, multiclass, pos_label)
     return guaranteed_band(view, level, n_cells, event)
 
 
@@ -216,12 +212,12 @@ def guaranteed_band(
     event: str = "",
 ) -> CalibrationBand:
     """The band of validated rows."""
-    if view.weight is not None:
+    table = view.table
+    if not table.are_counts:
         raise InputError(
             "a guaranteed band is one of counts of rows; got sample_weight. If a weight of k "
             "means that the row occurred k times, pass it as counts."
         )
-    table = view.table
     begin = np.arange(len(table))
     if n_cells == "auto":
         n_cells = int(np.ceil(CELLS_PER_CUBE_ROOT * table.total ** (1 / 3)))
@@ -243,7 +239,7 @@ def guaranteed_band(
         lower=np.minimum(lower, fitted),
         upper=np.maximum(upper, fitted),
         is_nonmonotone=bool((from_below > upper).any()),
-        n_rows=len(view.prob),
+        n_rows=view.n_rows,
         event=event,
     )
 

@@ -96,6 +96,7 @@ def curve_errors(
     kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> CurveErrors:
     """ICI, E50, E90, Emax and ECI: distances of a flexible calibration curve from the diagonal.
@@ -105,7 +106,7 @@ def curve_errors(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`observed_expected_ratio`.
     curve : {"loess", "splines"}, default="loess"
         Local parabolas of the probabilities; or a restricted cubic spline of the log-odds in a
@@ -149,7 +150,7 @@ def curve_errors(
     >>> round(found.unscaled_eci, 6)
     4.0
     """
-    view = read_two_classes(y_true, y_prob, sample_weight, classes)
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
     return errors_of_rows(view, read_options(curve, span, kernel, n_knots))
 
 
@@ -162,6 +163,7 @@ def integrated_calibration_index(
     kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> float:
     """Mean distance between the probabilities and a flexible calibration curve (ICI); 0 is best.
@@ -171,7 +173,7 @@ def integrated_calibration_index(
 
     Parameters
     ----------
-    y_true, y_prob, curve, span, kernel, n_knots, sample_weight, classes
+    y_true, y_prob, curve, span, kernel, n_knots, sample_weight, counts, classes
         As in :func:`curve_errors`.
 
     Returns
@@ -193,5 +195,5 @@ def integrated_calibration_index(
     >>> round(integrated_calibration_index(y, p), 2)  # ∫ p − p² = 1/6
     0.17
     """
-    view = read_two_classes(y_true, y_prob, sample_weight, classes)
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
     return errors_of_rows(view, read_options(curve, span, kernel, n_knots)).ici

@@ -17,7 +17,6 @@ from trueodds.inputs import (
     check_integer,
     check_level,
     check_number,
-    repeat_rows,
 )
 from trueodds.metrics._bands import CurveBand, binned_band, corp_band, make_cells, smooth_band
 from trueodds.metrics._calibration_band import guaranteed_band
@@ -141,12 +140,13 @@ class FlexibleCurve:
         return np.clip(_hermite(at, fit.value, fit.slope, self.x), 0.0, 1.0)
 
     def drawn(
-        self, weight: Floats, level: float, kind: str
+        self, view: Forecasts, level: float, kind: str
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Points of the curve: probability, frequency, and the ends of a pointwise band."""
         prob = _grid(self.prob, POINTS)
+        weight = view.row_weight
         mass, events = self.sums(weight), self.sums(weight * self.hit)
-        squares = self.sums(weight**2)
+        squares = self.sums(view.squares)
         z = float(ndtri((1 + level) / 2))
         if self.spline is not None:
             # Probabilities of exactly 0 and 1 stand where the cells at the ends do.
@@ -315,11 +315,9 @@ def reliability_curve(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`expected_calibration_error`. A single column of probabilities is that of the
         positive class: ``pos_label``, or the last label if that is not given.
-    counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
     strategy : {"uniform", "quantile", "corp", "smooth", "loess", "splines"}, default="quantile"
         Bins of equal width; bins of equal mass; the isotonic fit, which needs no choice but
         assumes an increasing curve; or a kernel average with the bandwidth of
@@ -358,9 +356,8 @@ def reliability_curve(
 
     Notes
     -----
-    A row is one independent observation for the bands, whatever its weight. Bins are closed on
-    the left. Cost: one sort, and O(n_resamples · 4096) for the band (O(n_resamples · n) if there
-    are weights).
+    A row is one independent observation for the bands, whatever its importance; a count of k is k
+    of them. Bins are closed on the left. Cost: one sort, and O(n_resamples · 4096) for the band.
 
     References
     ----------
@@ -383,26 +380,25 @@ def reliability_curve(
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     if n_bins is not None:
         n_bins = check_integer(n_bins, "n_bins", 1)
-    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
-    view, event = event_view(**rows, classes=classes, multiclass=multiclass, pos_label=pos_label)
+    view, event = event_view(y_true, y_prob, sample_weight, counts, classes, multiclass, pos_label)
     rng = np.random.default_rng(as_seed(random_state))
     drawn = band in ("consistency", "confidence")
     draws = (band or "", level, n_resamples, rng)
     edges = filled = None
     if strategy in ("uniform", "quantile"):
-        most = 10 if strategy == "uniform" else mass_bins(len(view))
+        most = 10 if strategy == "uniform" else mass_bins(view.effective)
         edges = bin_edges(view, most if n_bins is None else n_bins, strategy)
         x, y, weight, filled = binned_points(view, edges, uniform=strategy == "uniform")
-        found = binned_band(make_cells(view, edges), edges, x, *draws) if drawn else None
+        found = binned_band(make_cells(view.table, edges), edges, x, *draws) if drawn else None
     elif strategy == "corp":
         x, y, weight = _corp_points(view)
-        found = corp_band(make_cells(view), *draws) if drawn else None
+        found = corp_band(make_cells(view.table), *draws) if drawn else None
     elif strategy in ("loess", "splines"):
         x, y, weight, found = _flexible(view, strategy, band if drawn else None, level)
     else:
         smooth = SmoothCurve.of(view)
         x, y, weight = smooth.x, smooth.y, smooth.weight
-        found = smooth_band(make_cells(view), smooth, *draws) if drawn else None
+        found = smooth_band(make_cells(view.table), smooth, *draws) if drawn else None
     shown = found or CurveBand(None, None, None)
     if band == "guaranteed":
         shown = CurveBand(*guaranteed_band(view, level, event=event).outline())
@@ -417,7 +413,7 @@ def reliability_curve(
         filled=filled,
         band_kind=band,
         level=level if band else None,
-        n_rows=len(view),
+        n_rows=view.n_rows,
         event=event,
         name=name,
     )
@@ -457,7 +453,7 @@ def _flexible(
     """The curve of loess or splines, the weight nearest to each of its points, and the band."""
     rows = view.row_weight
     curve = FlexibleCurve.of(view, CurveOptions(strategy))
-    x, y, low, high = curve.drawn(rows, level, band or "confidence")
+    x, y, low, high = curve.drawn(view, level, band or "confidence")
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, view.prob)
     weight = np.bincount(nearest, rows, len(x)).astype(np.float64)
     return x, y, weight, CurveBand(x, low, high) if band else None

@@ -121,6 +121,7 @@ def corp_decomposition(
     loss: Loss = "brier",
     multiclass: Multiclass = "classwise",
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> CorpDecomposition:
     """Split a loss by isotonic recalibration (CORP): no bins to choose, all parts ≥ 0.
@@ -131,7 +132,7 @@ def corp_decomposition(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`.
     loss : {"brier", "log"}, default="brier"
     multiclass : {"classwise", "top_label", "pooled"}, default="classwise"
@@ -157,7 +158,7 @@ def corp_decomposition(
     (0.27, 0.1033, 0.25)
     """
     check_choice(loss, ("brier", "log"), "loss")
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     parts = [astuple(_corp(view, loss)) for view in binary_views(sample, multiclass)]
     return CorpDecomposition(*(float(v) for v in np.mean(parts, axis=0)))
 
@@ -186,13 +187,14 @@ def calibration_refinement(
     strategy: Literal["uniform", "quantile"] = "uniform",
     multiclass: Multiclass = "classwise",
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> CalibrationRefinement:
     """Split a loss into calibration loss and refinement loss, over bins or distinct values.
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes, loss, multiclass
+    y_true, y_prob, sample_weight, counts, classes, loss, multiclass
         As in :func:`corp_decomposition`.
     n_bins : int, default=None
         Number of bins. By default every distinct probability is its own bin: then the two parts
@@ -220,7 +222,7 @@ def calibration_refinement(
     check_choice(strategy, ("uniform", "quantile"), "strategy")
     if n_bins is not None:
         n_bins = check_integer(n_bins, "n_bins", 1)
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     views = binary_views(sample, multiclass)
     parts = [astuple(_refinement(view, loss, n_bins, strategy)) for view in views]
     return CalibrationRefinement(*(float(v) for v in np.mean(parts, axis=0)))

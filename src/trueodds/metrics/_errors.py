@@ -47,7 +47,7 @@ def bin_edges(view: Forecasts, n_bins: int, strategy: BinStrategy) -> Floats:
     """Inner edges of bins of equal width or of equal mass."""
     if strategy == "uniform":
         return uniform_edges(n_bins)
-    return equal_mass_edges(view.prob, view.weight, n_bins)
+    return equal_mass_edges(view.prob, view.mass, n_bins)
 
 
 def _binned_views(
@@ -57,6 +57,7 @@ def _binned_views(
     strategy: BinStrategy,
     multiclass: Multiclass,
     sample_weight: Any,
+    counts: Any,
     classes: Any,
     *,
     spread: bool = False,
@@ -67,7 +68,7 @@ def _binned_views(
     check_choice(ties, ("whole", "share", "by_label"), "ties")
     if ties != "whole" and strategy != "quantile":
         raise InputError(f'ties={ties!r} needs bins of equal mass: pass strategy="quantile".')
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     views = binary_views(sample, multiclass)
     return [binned(view, n_bins, strategy, spread=spread, ties=ties) for view in views]
 
@@ -89,6 +90,7 @@ def expected_calibration_error(
     weighting: Literal["mass", "equal", "all_bins"] = "mass",
     multiclass: Multiclass = "top_label",
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> float:
     """Mean over bins of ``|mean probability − frequency|``: ECE; smaller is better.
@@ -123,7 +125,9 @@ def expected_calibration_error(
         With more than two classes: the probability of the most probable class against whether it
         is right; or the mean of one error per class; or all ⟨row, class⟩ pairs in one error.
     sample_weight : array-like of shape (n,), default=None
-        A weight of k equals k repetitions.
+        Importance of each row; a common factor changes nothing.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred.
     classes : array-like, default=None
         All labels in the order of the columns, if some may be absent from ``y_true``.
 
@@ -151,7 +155,7 @@ def expected_calibration_error(
     """
     check_choice(weighting, tuple(ERROR_OF_BINS), "weighting")
     views = _binned_views(
-        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, ties=ties
+        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, counts, classes, ties=ties
     )
     return float(np.mean([ERROR_OF_BINS[weighting](sums) for sums in views]))
 
@@ -165,6 +169,7 @@ def maximum_calibration_error(
     ties: Ties = "whole",
     multiclass: Multiclass = "top_label",
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> float:
     """Greatest ``|mean probability − frequency|`` of any bin: MCE; smaller is better.
@@ -174,7 +179,7 @@ def maximum_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, n_bins, strategy, ties, multiclass, sample_weight, classes
+    y_true, y_prob, n_bins, strategy, ties, multiclass, sample_weight, counts, classes
         As in :func:`expected_calibration_error`; ``"classwise"`` takes the greatest over the
         classes also. Empty bins are left out.
 
@@ -195,7 +200,7 @@ def maximum_calibration_error(
     0.4
     """
     views = _binned_views(
-        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, ties=ties
+        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, counts, classes, ties=ties
     )
     return float(max(sums.maximum_error() for sums in views))
 
@@ -209,6 +214,7 @@ def debiased_calibration_error(
     squared: bool = False,
     multiclass: Multiclass = "top_label",
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> float:
     """Root mean square over bins of the gap, less what chance alone adds; smaller is better.
@@ -218,9 +224,8 @@ def debiased_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes
-        As in :func:`expected_calibration_error`. Weights are taken as counts of repetitions;
-        scale importance weights to sum to the number of rows.
+    y_true, y_prob, n_bins, strategy, multiclass, sample_weight, counts, classes
+        As in :func:`expected_calibration_error`.
     squared : bool, default=False
         Return the estimate of the squared error itself, which is unbiased for given bins and
         therefore negative in about half of the samples of a calibrated model. By default its
@@ -236,8 +241,9 @@ def debiased_calibration_error(
     Σ_b (n_b/n)·[d̄_b² − s_b²/n_b], where s_b² = Σ(d − d̄_b)²/(n_b − 1). It is the plug-in
     debiasing of Bröcker and of Kumar, Liang and Ma, who have ȳ_b(1 − ȳ_b)/(n_b − 1) for s_b²/n_b.
     Both agree if p is constant in a bin, as in their papers. Otherwise theirs counts the spread of
-    p within the bin as noise and subtracts too much. Bins of weight 1 or less are left out, since
-    their variance is not known.
+    p within the bin as noise and subtracts too much. With importances, n_b − 1 is that of the
+    effective rows of the bin, (Σw)²/Σw². Bins of one effective row are left out, since their
+    variance is not known.
 
     References
     ----------
@@ -253,7 +259,7 @@ def debiased_calibration_error(
     0.076667
     """
     views = _binned_views(
-        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, classes, spread=True
+        y_true, y_prob, n_bins, strategy, multiclass, sample_weight, counts, classes, spread=True
     )
     square = float(np.mean([sums.debiased_square() for sums in views]))
     check_flag(squared, "squared")

@@ -17,15 +17,13 @@ from trueodds.inputs import (
     as_floats,
     as_generator,
     as_seed,
-    check_effective_rows,
     check_integer,
     check_level,
     check_number,
-    repeat_rows,
 )
-from trueodds.metrics._bands import binned_band, table_cells
+from trueodds.metrics._bands import binned_band, effective_rows, make_cells
 from trueodds.metrics._curves import ReliabilityCurve, binned_points, curve_of, mass_bins
-from trueodds.metrics._errors import binned
+from trueodds.metrics._errors import bin_edges, binned
 from trueodds.metrics._exact_test import CELL_BITS, ExactTest, exact_test
 from trueodds.metrics._finding import SMALL_ERROR, class_finding, finding
 from trueodds.metrics._intervals import JACKKNIFE_BLOCKS, MetricInterval, _defined, _interval
@@ -34,7 +32,6 @@ from trueodds.metrics._tests import CalibrationTest, cox, spiegelhalter
 from trueodds.numerics.binning import equal_mass_edges, run_starts
 from trueodds.numerics.losses import Loss, loss_sum, row_losses
 from trueodds.numerics.reliability_bins import BinSums, ratio_or_zero, uniform_edges
-from trueodds.numerics.weights import mean_square_weights
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -55,6 +52,8 @@ FEW_ROWS = 4096
 SHARES = 2048
 MOST_BLOCKS = 2048
 """Blocks of rows that are resampled, of several classes."""
+MOST_DEALT = 2**20
+"""Rows that are dealt to blocks at most, if rows are counted."""
 MOST_DRAWN = 2.0**62
 """Rows of a bootstrap sample, as a 64-bit integer holds them."""
 CHUNK_VALUES = 2**21
@@ -88,7 +87,7 @@ class MetricSums:
     def of(cls, sample: Forecasts, n_bins: int = EVEN_BINS) -> MetricSums:
         """The sums of rows."""
         view = top_label(sample)
-        rows = (sample.codes, sample.prob, sample.weight)
+        rows = (sample.codes, sample.prob, sample.mass)
         return cls(
             np.asarray(sample.total),
             np.asarray(loss_sum("log_loss", *rows)),
@@ -123,23 +122,28 @@ def auc(n_neg: Floats, n_pos: Floats) -> Floats:
 class Resampler:
     """Units of rows that a resample repeats or leaves out, with what each adds to the sums.
 
-    A resample is a count for each unit, and its sums are the counts times ``sums``. The units of a
-    table are the rows of one class in a cell of neighboring scores: all cells of negatives in the
-    order of their scores, then all of positives. The units of several classes are random blocks.
+    A resample is a count for each unit, and its sums are the counts times ``worth`` times ``sums``.
+    The units of a table are the rows of one class in a cell of neighboring scores: all cells of
+    negatives in the order of their scores, then all of positives. Importances in a cell are so
+    many rows of equal importance that a sum has their variance. The units of several classes are
+    random blocks.
 
     Parameters
     ----------
     sizes : ndarray of shape (n_units,)
         How often each unit occurs in the sample.
-    sums : dense or sparse matrix of shape (n_units, 2 + 4·n_bins)
-        Log-loss, squared error, and the four sums of :class:`BinSums` in each bin, for one
-        occurrence. The bins are cut at the edges of both kinds of bins and are not empty.
+    worth : ndarray of shape (n_units,)
+        The weight of one occurrence.
+    sums : dense or sparse matrix of shape (n_units, 2 + 5·n_bins)
+        Log-loss, squared error, and the five sums of :class:`BinSums` in each bin, for a weight of
+        one. The bins are cut at the edges of both kinds of bins and are not empty.
     even, massed : ndarray
         Where the bins of equal width and those of equal mass begin among these.
     is_table : bool
     """
 
     sizes: Floats
+    worth: Floats
     sums: Any
     even: Labels
     massed: Labels
@@ -156,8 +160,10 @@ class Resampler:
             near = ScoreCells("probability", CELL_BITS).of_array(score)
             start = run_starts(near, share, even, massed)
         counts = np.stack([table.n_neg, table.n_pos])
-        sizes = np.add.reduceat(counts, start, axis=1)
-        losses, squares = (
+        weights = np.add.reduceat(counts, start, axis=1)
+        squares = np.add.reduceat(np.stack(table.columns[-2:]), start, axis=1)
+        sizes = effective_rows(weights, squares)
+        losses, errors = (
             np.stack([row_losses(loss, np.array(label), score) for label in (0, 1)])
             for loss in LOSSES
         )
@@ -166,40 +172,53 @@ class Resampler:
         losses[(counts == 0) | np.isinf(losses)] = 0.0
 
         def means(values: Floats) -> Floats:
-            return ratio_or_zero(np.add.reduceat(values * counts, start, axis=1), sizes).ravel()
+            return ratio_or_zero(np.add.reduceat(values * counts, start, axis=1), weights).ravel()
 
         place, even_starts, mass_starts = _common_bins(even[start], massed[start])
         size = int(place.max()) + 1
-        loss, square, prob = means(losses), means(squares), means(np.stack([score, score]))
-        one, label = np.ones(len(loss)), np.repeat([0.0, 1.0], len(start))
-        values = np.stack([loss, square, one, prob, label, square], axis=1)
-        columns = np.stack(
-            [0 * one, one, *(2 + k * size + np.tile(place, 2) for k in range(4))], axis=1
+        loss, square, prob = means(losses), means(errors), means(np.stack([score, score]))
+        label = np.repeat([0.0, 1.0], len(start))
+        worth = ratio_or_zero(weights, sizes).ravel()
+        sums = _sparse_sums(
+            [loss, square],
+            [np.ones(len(loss)), prob, label, square, worth],
+            np.tile(place, 2),
+            size,
         )
-        rows = np.arange(0, values.size + 1, values.shape[1])
-        sums = csr_array((values.ravel(), columns.ravel(), rows), (len(one), 2 + 4 * size))
-        return cls(sizes.ravel(), sums, even_starts, mass_starts, is_table=True)
+        return cls(sizes.ravel(), worth, sums, even_starts, mass_starts, is_table=True)
 
     @classmethod
     def of_rows(cls, sample: Forecasts, rng: np.random.Generator) -> Resampler:
-        """Deal the rows to blocks at random; each of few rows is a block."""
-        n_rows = len(sample)
-        n_blocks = min(n_rows, MOST_BLOCKS)
-        block = rng.permutation(n_rows) % n_blocks if n_rows > n_blocks else np.arange(n_rows)
-        view, weight = top_label(sample), sample.row_weight
-        place, even, massed = _common_bins(*_bins(view.prob, view.weight, EVEN_BINS))
+        """Deal the rows to blocks at random; each of few rows is a block.
+
+        If counts are large, the repetitions of a row are a unit that is drawn that often.
+        """
+        view, n_rows = top_label(sample), sample.n_rows
+        place, even, massed = _common_bins(*_bins(view.prob, view.mass, EVEN_BINS))
         size = int(place.max()) + 1
         spread = row_losses("brier_score", view.codes, view.prob)
-        in_bins = [
-            np.bincount(block * size + place, weight * values, n_blocks * size).reshape(-1, size)
-            for values in (1.0, view.prob, view.hit, spread)
-        ]
-        losses = [
-            np.bincount(block, weight * row_losses(loss, sample.codes, sample.prob), n_blocks)
-            for loss in LOSSES
-        ]
-        sums = np.concatenate([np.stack(losses, axis=1), *in_bins], axis=1)
-        return cls(np.ones(n_blocks), sums, even, massed, is_table=False)
+        losses = [row_losses(loss, sample.codes, sample.prob) for loss in LOSSES]
+        one: Floats = np.ones(len(sample))
+        importance = one
+        sizes = one if sample.weight is None else sample.weight.row_counts
+        if sample.weight is not None and sample.weight.importance is not None:
+            importance = sample.weight.importance
+        in_bins = [one, view.prob, view.hit, spread, importance]
+        if n_rows > max(MOST_DEALT, len(sample)):
+            sums = _sparse_sums(losses, in_bins, place, size)
+            return cls(sizes, importance, sums, even, massed, is_table=False)
+        row = np.repeat(np.arange(len(sample)), sizes.astype(np.intp))
+        n_blocks = min(n_rows, MOST_BLOCKS)
+        block = rng.permutation(n_rows) % n_blocks if n_rows > n_blocks else np.arange(n_rows)
+
+        def dealt(index: Labels, values: Any, length: int) -> Floats:
+            sums = np.bincount(index, (importance * values)[row], n_blocks * length)
+            return sums.reshape(-1, length).astype(np.float64, copy=False)
+
+        parts = [dealt(block, values, 1) for values in losses]
+        parts += [dealt(block * size + place[row], values, size) for values in in_bins]
+        each = np.ones(n_blocks)
+        return cls(each, each, np.concatenate(parts, axis=1), even, massed, is_table=False)
 
     def bootstrap(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
         """The metrics of samples of as many units as there are, drawn with replacement."""
@@ -216,27 +235,44 @@ class Resampler:
         parts = int(min(JACKKNIFE_BLOCKS, max(1, whole.sum())))
         if self.is_table:
             left_out = rng.multinomial(whole, np.full(parts, 1 / parts)).T
-        else:
+        elif (whole == 1).all():
             left_out = rng.permutation(len(whole)) % parts == np.arange(parts)[:, None]
+        else:  # one part after the other, as there may be many units
+            found = []
+            for part in range(parts):
+                own = rng.binomial(whole, 1 / (parts - part))
+                whole -= own
+                found.append(self.metrics((self.sizes - own)[None]))
+            return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
         return self.metrics(np.maximum(self.sizes - left_out, 0.0))
 
     def metrics(self, counts: npt.NDArray[Any]) -> dict[str, Floats]:
         """The metrics of samples with these counts of the units, of shape (samples, n_units)."""
-        counts = counts.astype(np.float64, copy=False)
+        mass = counts * self.worth
         with np.errstate(invalid="ignore"):  # an infinite loss that is not drawn
-            sums = counts @ self.sums
-        bins = BinSums(*sums[:, 2:].reshape(len(counts), 4, -1).swapaxes(0, 1))
+            sums = mass @ self.sums
+        bins = BinSums(*sums[:, 2:].reshape(len(counts), 5, -1).swapaxes(0, 1))
         even, massed = bins.merged(self.even), bins.merged(self.massed)
         total = bins.weight.sum(axis=1)
         found = MetricSums(total, sums[:, 0], sums[:, 1], even, massed).metrics()
         if self.is_table:
-            found["roc_auc"] = auc(*np.split(counts, 2, axis=1))
+            found["roc_auc"] = auc(*np.split(mass, 2, axis=1))
         return found
 
 
-def _bins(prob: Floats, weight: Floats | None, n_bins: int) -> tuple[Labels, Labels]:
+def _sparse_sums(losses: list[Floats], in_bins: list[Any], place: Labels, size: int) -> csr_array:
+    """The sums of units that lie in one bin each."""
+    values = np.stack([*losses, *in_bins], axis=1, dtype=np.float64)
+    first = np.zeros(len(place), dtype=np.intp)
+    columns = [first, first + 1, *(2 + k * size + place for k in range(len(in_bins)))]
+    rows = np.arange(0, values.size + 1, values.shape[1])
+    shape = (len(place), 2 + len(in_bins) * size)
+    return csr_array((values.ravel(), np.stack(columns, axis=1).ravel(), rows), shape)
+
+
+def _bins(prob: Floats, mass: Floats | None, n_bins: int) -> tuple[Labels, Labels]:
     """The bin of equal width and the bin of equal mass of each probability."""
-    even, massed = uniform_edges(n_bins), equal_mass_edges(prob, weight, MASS_BINS)
+    even, massed = uniform_edges(n_bins), equal_mass_edges(prob, mass, MASS_BINS)
     return np.searchsorted(even, prob, side="right"), np.searchsorted(massed, prob, side="right")
 
 
@@ -290,7 +326,7 @@ class Evaluation:
         Cox's, of intercept and slope of the log-odds, as papers report it: an approximation for
         many rows. None if the rows do not determine a slope.
     n : float
-        Weight of everything: the number of rows, if they have no weights.
+        The number of rows; of importances the effective one, (Σw)²/Σw².
     prevalence : float
         Share of positives.
     mean_score : float
@@ -368,7 +404,6 @@ def evaluate_counts(
     level: float = 0.9,
     n_resamples: int = 200,
     n_bins: int = 10,
-    n_effective: float | None = None,
     random_state: Any = 0,
 ) -> Evaluation:
     """Metrics with intervals, reliability curve and calibration test from counts.
@@ -376,15 +411,12 @@ def evaluate_counts(
     Parameters
     ----------
     table : ScoreTable
-        A table of probabilities.
+        A table of probabilities, of counts or of importances.
     level : float, default=0.9
         Confidence level of the intervals and of the curve's band.
     n_resamples : int, default=200
     n_bins : int, default=10
         Bins of equal width of the expected and the maximum calibration error.
-    n_effective : float, default=None
-        Effective number of rows, (Σw)²/Σw², if the weights of the table are importance weights.
-        By default they are counts of rows.
     random_state : int or Generator, default=0
 
     Returns
@@ -393,9 +425,8 @@ def evaluate_counts(
 
     Notes
     -----
-    The weights of a table are counts of rows, as ``counts`` of the other functions. With
-    ``n_effective`` they are importance weights: intervals, band and tests are those of that many
-    rows, and the exact tests become normal ones.
+    With importances, which a table has if it knows their squares, intervals, band and tests use
+    Σw² for variances and (Σw)²/Σw² for the number of rows. The exact tests become normal ones.
 
     Intervals are those of :func:`confidence_interval` (BCa; centered for the debiased error), but
     that bins of equal mass keep the edges of the sample. Cost: one sort of the table, and
@@ -417,35 +448,27 @@ def evaluate_counts(
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     n_bins = check_integer(n_bins, "n_bins", 1)
     check_probabilities(table, "evaluate_counts")
-    if np.rint(table.total) < 2:
+    table = table.scaled()
+    view = _rows_of(table)
+    resampler = Resampler.of_table(table, n_bins)
+    if np.rint(resampler.sizes.sum()) < 2:
         raise InputError(f"resampling needs at least 2 rows; the table has {table.total:.6g}.")
     rng = np.random.default_rng(as_seed(random_state))
     estimates = table_estimates(table, n_bins)
-    share = _share_of_rows(table, n_effective)
-    rows = (
-        table if share == 1 else ScoreTable(table.score, share * table.n_neg, share * table.n_pos)
-    )
-    metrics = metric_intervals(estimates, Resampler.of_table(rows, n_bins), n_resamples, level, rng)
-    exact = exact_test(table, mean_square_weights(table.weight, n_effective))
+    metrics = metric_intervals(estimates, resampler, n_resamples, level, rng)
+    exact = exact_test(table)
     expected = float(table.score @ table.weight)
     return Evaluation(
         metrics=metrics,
-        curve=_curve(rows, level, n_resamples, rng),
+        curve=_curve(view, level, n_resamples, rng),
         exact_test=exact,
         mean_test=CalibrationTest(table.total_pos, exact.mean, "poisson_binomial", expected),
-        test=spiegelhalter(_rows_of(rows), weights_are_counts=True),
-        slope_test=_slope_test(rows),
+        test=spiegelhalter(view),
+        slope_test=_slope_test(view),
         n=table.total,
         prevalence=table.total_pos / table.total,
-        mean_score=float(table.score @ table.weight / table.total),
+        mean_score=expected / table.total,
     )
-
-
-def _share_of_rows(table: ScoreTable, n_effective: float | None) -> float:
-    """Rows per unit of weight."""
-    if n_effective is None:
-        return 1.0
-    return check_effective_rows(n_effective) / table.total
 
 
 def check_probabilities(table: Any, name: str) -> None:
@@ -467,7 +490,7 @@ def table_estimates(table: ScoreTable, n_bins: int = EVEN_BINS) -> dict[str, flo
 
 
 def _rows_of(table: ScoreTable) -> Forecasts:
-    """A row for each score and class, weighted by its count."""
+    """A row for each score and class, with its count; of importances the effective rows."""
     return Forecasts(*table.as_rows())
 
 
@@ -492,22 +515,21 @@ def interval_of(
     return MetricInterval(estimate, low, high, level, float(values.std(ddof=1)), method, values)
 
 
-def _slope_test(table: ScoreTable) -> CalibrationTest | None:
+def _slope_test(view: Forecasts) -> CalibrationTest | None:
     """Cox's test; None where the likelihood has no optimum, or any slope is as good."""
     try:
-        return cox(_rows_of(table), weights_are_counts=True)
+        return cox(view)
     except InputError:
         return None
 
 
 def _curve(
-    table: ScoreTable, level: float, n_resamples: int, rng: np.random.Generator
+    view: Forecasts, level: float, n_resamples: int, rng: np.random.Generator
 ) -> ReliabilityCurve:
     """As :func:`reliability_curve` with bins of equal mass and a consistency band."""
-    view = _rows_of(table)
-    edges = equal_mass_edges(table.score, table.weight, mass_bins(table.total))
+    edges = bin_edges(view, mass_bins(view.effective), "quantile")
     x, y, weight, filled = binned_points(view, edges)
-    cells = table_cells(table, edges)
+    cells = make_cells(view.table, edges, middle=True)
     return curve_of(
         view,
         binned_band(cells, edges, x, "consistency", level, n_resamples, rng),
@@ -519,7 +541,7 @@ def _curve(
         filled=filled,
         band_kind="consistency",
         level=level,
-        n_rows=int(np.rint(table.total)),
+        n_rows=round(view.effective),
         event="positive class",
     )
 
@@ -536,7 +558,7 @@ class ClassEvaluation:
     test : CalibrationTest
         Spiegelhalter's, of the most probable class.
     n : int
-        Rows.
+        Rows of positive weight.
     mean_confidence : float
         The mean probability of the most probable class, which is the accuracy that it predicts.
 
@@ -606,9 +628,9 @@ def evaluate_classes(
     y_prob : array-like of shape (n, n_classes)
         Each row is divided by its sum.
     sample_weight : array-like of shape (n,), default=None
+        Importance of each row, which stays one observation; a common factor changes nothing.
     counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out. ``sample_weight``
-        leaves a row one observation, whatever its weight.
+        How often each row occurred.
     classes : array-like, default=None
         The label of each column; by default the sorted labels.
     level : float, default=0.9
@@ -641,13 +663,11 @@ def evaluate_classes(
     """
     check_level(level)
     rng = as_generator(random_state)
-    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
-    prob = as_floats(rows["y_prob"], "y_prob")
+    prob = as_floats(y_prob, "y_prob")
     if prob.ndim == 2:
         with np.errstate(all="ignore"):  # a row of zeros is refused below
             prob = prob / prob.sum(axis=1, keepdims=True)
-    rows["y_prob"] = prob
-    sample = read_sample(**rows, classes=classes)
+    sample = read_sample(y_true, prob, sample_weight, counts, classes)
     if sample.prob.ndim == 1:
         raise InputError(
             "evaluate_classes needs three or more classes, and a column of y_prob for each; got "
@@ -660,6 +680,6 @@ def evaluate_classes(
     return ClassEvaluation(
         metric_intervals(estimates, blocks, n_resamples, level, rng),
         spiegelhalter(sample),
-        len(prob),
+        sample.n_rows,
         mean_confidence=sample.mean(top_label(sample).prob),
     )

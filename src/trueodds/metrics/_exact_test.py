@@ -149,16 +149,13 @@ class ExactTest:
         return {"p_value": self.p_value, "mean": self.mean, "slope": self.slope, "bins": bins}
 
 
-def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
+def exact_test(table: ScoreTable) -> ExactTest:
     """Test the mean, the slope and up to five bins of a table of probabilities.
 
     Parameters
     ----------
     table : ScoreTable
-        A table of probabilities. Its weights are counts of rows.
-    square : ndarray of shape (len(table),), default=None
-        Sums of squared weights, if the weights are importance weights: a row is then one
-        observation, and the tests are normal.
+        A table of probabilities. The tests of importances are normal.
 
     Notes
     -----
@@ -170,13 +167,12 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     impossible = (table.n_pos[table.score == 0].sum() > 0) or (
         table.n_neg[table.score == 1].sum() > 0
     )
-    cells, squares = _in_cells(table, square)
+    cells = _in_cells(table)
     gain = _slope_gain(cells)
-    mean = _p_value(cells, squares, _ones(cells))
-    slope = _p_value(cells, squares, gain) if gain.any() else None
-    n_rows = table.total if square is None else table.total**2 / square.sum()
-    n_bins = int(min(n_rows // ROWS_PER_BIN, MAX_BINS))
-    bins = bin_tests(table, n_bins, square) if n_bins > 1 else None
+    mean = _p_value(cells, _ones(cells))
+    slope = _p_value(cells, gain) if gain.any() else None
+    n_bins = int(min(table.effective // ROWS_PER_BIN, MAX_BINS))
+    bins = bin_tests(table, n_bins) if n_bins > 1 else None
     if bins is not None and len(bins.p_value) == 1:
         bins = None  # one score holds nearly all rows: the bin is the whole
     found = [mean]
@@ -184,12 +180,12 @@ def exact_test(table: ScoreTable, square: Floats | None = None) -> ExactTest:
     found += [] if bins is None else [bins.together]
     p_value = 0.0 if impossible else min(1.0, len(found) * min(found))
     least = 0.0
-    if bins is None and square is None:
+    if bins is None and table.are_counts:
         least = min(1.0, 2 * len(found) * min(_extreme(cells, gain), _extreme(cells, _ones(cells))))
     return ExactTest(mean, slope, bins, p_value, least)
 
 
-def bin_tests(table: ScoreTable, n_bins: int, square: Floats | None = None) -> BinTests:
+def bin_tests(table: ScoreTable, n_bins: int) -> BinTests:
     """Test up to ``n_bins`` bins of equal mass; equal probabilities stay together."""
     edges = equal_mass_edges(table.score, table.weight, n_bins)
     index = np.searchsorted(edges, table.score, side="right")
@@ -201,9 +197,9 @@ def bin_tests(table: ScoreTable, n_bins: int, square: Floats | None = None) -> B
     p_value = np.empty(size)
     for i in range(size):
         own = slice(*np.searchsorted(index, [i, i + 1]))
-        part = ScoreTable(table.score[own], table.n_neg[own], table.n_pos[own])
-        cells, squares = _in_cells(part, None if square is None else square[own])
-        p_value[i] = _p_value(cells, squares, _ones(cells))
+        part = ScoreTable(table.score[own], *(column[own] for column in table.columns))
+        cells = _in_cells(part)
+        p_value[i] = _p_value(cells, _ones(cells))
     return BinTests(
         low=np.concatenate([[0.0], edges]),
         high=np.concatenate([edges, [1.0]]),
@@ -234,16 +230,15 @@ class Region:
         return self.predicted > self.observed
 
 
-def miscalibrated_regions(
-    table: ScoreTable, square: Floats | None = None, *, n_rows: int, alpha: float = 0.05
-) -> list[Region]:
+def miscalibrated_regions(table: ScoreTable, *, alpha: float = 0.05) -> list[Region]:
     """Where a table of probabilities is off by more than chance, from low to high.
 
-    Up to 20 bins of equal mass, with 50 or more of ``n_rows`` each, are tested exactly; Holm's
+    Up to 20 bins of equal mass, with 50 or more effective rows each, are tested exactly; Holm's
     method corrects for their number. A region is a run of bins that are off the same way, from the
     first proven bin to the last.
     """
-    bins = bin_tests(table, int(np.clip(n_rows // ROWS_PER_REGION_BIN, 1, MAX_REGION_BINS)), square)
+    n_bins = int(np.clip(table.effective // ROWS_PER_REGION_BIN, 1, MAX_REGION_BINS))
+    bins = bin_tests(table, n_bins)
     return _runs_of_bins(bins, holm_adjust(bins.p_value) < alpha)
 
 
@@ -275,13 +270,13 @@ def _ones(table: ScoreTable) -> npt.NDArray[np.int64]:
     return np.ones(len(table), dtype=np.int64)
 
 
-def _p_value(table: ScoreTable, square: Floats | None, gain: npt.NDArray[np.int64]) -> float:
-    """P-value of Σ gain·positives: exact for counts, normal for importance weights."""
+def _p_value(table: ScoreTable, gain: npt.NDArray[np.int64]) -> float:
+    """P-value of Σ gain·positives: exact for counts, normal for importances."""
     observed = float(gain @ table.n_pos)
-    if square is None:
+    if table.are_counts:
         return sum_p_value(table.score, table.weight, gain, observed)
     excess = observed - float((gain * table.weight) @ table.score)
-    variance = float((gain**2 * square) @ (table.score * (1 - table.score)))
+    variance = float((gain**2 * table.square_weight) @ (table.score * (1 - table.score)))
     rounding = 1e-12 * float(np.abs(gain) @ table.weight)
     if variance <= rounding**2:
         return float(abs(excess) <= 1e3 * rounding)
@@ -298,17 +293,16 @@ def _extreme(table: ScoreTable, gain: npt.NDArray[np.int64]) -> float:
     return float(np.exp(min(up, down)))
 
 
-def _in_cells(table: ScoreTable, square: Floats | None) -> tuple[ScoreTable, Floats | None]:
+def _in_cells(table: ScoreTable) -> ScoreTable:
     """Each score separately if they are few, else narrow cells.
 
     A binomial with the mean probability of a cell is spread more than the events in it are
     (Hoeffding, 1956), here by less than one part in ten thousand.
     """
     if len(table) <= FEW_SCORES:
-        return table, square
+        return table
     start = run_starts(ScoreCells("probability", CELL_BITS).of_array(table.score))
-    cells = ScoreTable.of_runs(table.score, table.n_neg, table.n_pos, start)
-    return cells, None if square is None else np.add.reduceat(square, start)
+    return ScoreTable.of_runs(table.score, *table.columns, starts=start)
 
 
 def _slope_gain(table: ScoreTable) -> npt.NDArray[np.int64]:

@@ -21,20 +21,16 @@ from trueodds.inputs import (
     Floats,
     GroupColumn,
     as_dense,
-    as_floats,
     band_ends,
-    check_effective_rows,
     check_instance,
     check_level,
     group_columns,
     read_groups,
-    repeat_rows,
 )
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
 from trueodds.metrics._finding import ALPHA
-from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample, top_label
-from trueodds.numerics.weights import mean_square_weights
+from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, top_label
 from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
@@ -63,9 +59,7 @@ class GroupCounts:
         What the group is called: ``column`` has this ``value``.
     rows : int
     table : ScoreTable
-        A table of probabilities.
-    n_effective : float, default=None
-        As in :func:`evaluate_counts`.
+        A table of probabilities, of counts or of importances.
     band : Band, default=None
         The edges of a band of numbers.
 
@@ -82,7 +76,6 @@ class GroupCounts:
     value: str
     rows: int
     table: ScoreTable
-    n_effective: float | None = None
     band: Band | None = None
 
 
@@ -170,15 +163,13 @@ def group_test(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`. Of several classes, the event is that the most probable one is
-        right.
+        right. A row of any importance is one observation, and a count of k is k.
     groups : array-like of shape (n,), dict of str to array-like, or data frame
         Columns that part the rows. A column of numbers with more than ten distinct values is cut
         into five bands of about equal mass; of any other column, such as texts or categories, each
         value is a group. Missing values are one group.
-    counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
     level : float, default=0.9
         Confidence level of the intervals of the frequency.
     alpha : float, default=0.05
@@ -273,13 +264,10 @@ def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
 
 
 def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
-    table = group.table
-    effective = table.total
-    if group.n_effective is not None:
-        effective = check_effective_rows(group.n_effective)
-    found = exact_test(table, mean_square_weights(table.weight, group.n_effective))
+    table = group.table.scaled()
+    found = exact_test(table)
     observed = table.total_pos / table.total
-    low, high = wilson(np.array([observed]), np.array([effective]), level)
+    low, high = wilson(np.array([observed]), np.array([table.effective]), level)
     test = GroupTest(
         column=group.column,
         value=group.value,
@@ -331,7 +319,7 @@ def evaluate_groups(
     def measured() -> Iterable[GroupCounts]:
         for group in _each(groups):
             check_instance(group, GroupCounts, "a group")
-            estimates = table_estimates(group.table)
+            estimates = table_estimates(group.table.scaled())
             squared = estimates["debiased_calibration_error"]
             estimates["debiased_calibration_error"] = float(np.sqrt(max(squared, 0.0)))
             measures.append({name: finite_or_none(value) for name, value in estimates.items()})
@@ -363,16 +351,10 @@ def read_grouped(
     **options: int,
 ) -> tuple[Forecasts, list[GroupColumn], npt.NDArray[np.intp]]:
     """The event, the columns of groups, and the row of a column that each observation is of."""
+    sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
     n_rows = len(as_dense(y_prob, "y_prob"))
-    given = repeat_rows(
-        counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight, kept=np.arange(n_rows)
-    )
-    kept = given.pop("kept")
-    view = top_label(read_sample(**given, classes=classes))
-    if given["sample_weight"] is not None:
-        kept = kept[as_floats(given["sample_weight"], "sample_weight") > 0]
-    times = np.bincount(kept, minlength=n_rows)
-    return view, read_groups(group_columns(groups), n_rows, times, **options), kept
+    columns = read_groups(group_columns(groups), n_rows, sample.times(kept, n_rows), **options)
+    return top_label(sample), columns, kept
 
 
 def group_counts(
@@ -381,7 +363,7 @@ def group_counts(
     view: Forecasts,
     wanted: Sequence[int] | npt.NDArray[np.intp] | None = None,
 ) -> Iterable[GroupCounts]:
-    """The rows of each group as counts, if ``codes`` are their groups; of weights, effective ones.
+    """The table of each group, if ``codes`` are the groups of the rows.
 
     ``wanted`` are the groups to make, by default all that have rows.
     """
@@ -391,7 +373,7 @@ def group_counts(
     for code in np.flatnonzero(sizes) if wanted is None else wanted:
         own = view.take(order[starts[code] : starts[code + 1]])
         name, band = column.names[code], column.band(code)
-        yield GroupCounts(column.name, name, len(own), own.table, own.n_effective, band)
+        yield GroupCounts(column.name, name, own.n_rows, own.table, band)
 
 
 def groups_before_and_after(
@@ -424,7 +406,8 @@ def groups_before_and_after(
     left_out = 0
     for column in columns:
         own, kept = column.codes[before[1]], column.codes[after[1]]
-        sizes, seen = (np.bincount(codes, minlength=len(column)) for codes in (own, kept))
+        sizes = np.bincount(own, before[0].row_counts, len(column))
+        seen = np.bincount(kept, minlength=len(column))
         frequent = np.argsort(-sizes, kind="stable")
         frequent = frequent[sizes[frequent] > 0]
         tested, again = frequent[:MAX_VALUES], seen[frequent[:MAX_VALUES]] > 0

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,12 +13,13 @@ from scipy.special import ndtr, ndtri
 
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
+from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.inputs import (
     Floats,
     Labels,
+    Weights,
     as_dense,
-    as_floats,
     as_seed,
     check_choice,
     check_integer,
@@ -27,24 +27,20 @@ from trueodds.inputs import (
     check_level,
     encode_groups,
     is_choice,
-    repeat_rows,
 )
 from trueodds.metrics._errors import debiased_calibration_error
-from trueodds.metrics._sample import Forecasts, finite_or_none, read_sample
+from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, read_sample
 
 __all__ = [
     "Metric",
     "MetricComparison",
     "MetricInterval",
-    "RowStatistic",
-    "Statistic",
     "Units",
     "class_options",
     "compare_metric",
     "confidence_interval",
+    "metric_of_rows",
     "read_units",
-    "replicate",
-    "takes_weights",
 ]
 
 
@@ -142,60 +138,97 @@ class MetricComparison:
 
 
 Metric = Callable[..., float]
-Statistic = Callable[[Floats | None], float]
+Statistic = Callable[[Weights | None], float]
 """A metric of everything but the weights."""
 
 PER_SEED = 16
 """Replicates that share a seed, so that results do not depend on n_jobs."""
 JACKKNIFE_BLOCKS = 100
+MOST_DRAWN_SINGLY = 2**20
+"""Of more rows, only the number of those that are alike is drawn."""
+MOST_WRITTEN_OUT = 10_000_000
+"""Most rows for a metric that takes neither weights nor counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is resampled: rows, or whole groups of rows."""
+    """What is resampled: rows, of which equal ones are counted, or whole groups of rows.
 
-    weight: Floats
+    Parameters
+    ----------
+    importance : ndarray of shape (n,) or None
+    sizes : ndarray of shape (n,)
+        How often each row occurred.
+    group : ndarray of shape (n,) or None
+        The group of each row, if groups are drawn.
+    n_units : int
+        Rows with their repetitions, or groups.
+    """
+
+    importance: Floats | None
+    sizes: Floats
     group: Labels | None
     n_units: int
 
-    def weights(self, counts: npt.NDArray[Any]) -> Floats:
-        """Row weights in which unit i occurs ``counts[i]`` times."""
-        row_counts = counts if self.group is None else counts[self.group]
-        return np.asarray(self.weight * row_counts)
+    def weights(self, drawn: npt.NDArray[Any]) -> Weights:
+        """The rows' weights if each row, or group, occurs so often."""
+        drawn = drawn.astype(np.float64)
+        return Weights(
+            self.importance, drawn if self.group is None else self.sizes * drawn[self.group]
+        )
 
-    def bootstrap(self, rng: np.random.Generator) -> Floats:
+    def bootstrap(self, rng: np.random.Generator) -> Weights:
         """Weights of one bootstrap sample: as many units as there are, drawn with replacement."""
+        if (
+            self.group is None
+            and self.n_units > MOST_DRAWN_SINGLY
+            and self.n_units > len(self.sizes)
+        ):
+            return self.weights(rng.multinomial(self.n_units, self.sizes / self.sizes.sum()))
         drawn = rng.integers(0, self.n_units, self.n_units)
-        return self.weights(np.bincount(drawn, minlength=self.n_units))
+        if self.group is not None or self.n_units == len(self.sizes):
+            return self.weights(np.bincount(drawn, minlength=self.n_units))
+        drawn = np.searchsorted(np.cumsum(self.sizes), drawn, side="right")
+        return self.weights(np.bincount(drawn, minlength=len(self.sizes)))
 
-    def jackknife(self, rng: np.random.Generator) -> Iterator[Floats]:
+    def jackknife(self, rng: np.random.Generator) -> Iterator[Weights]:
         """Weights without one unit, or without one of 100 random blocks of units.
 
         Acceleration is a skewness divided by a root of the number of units, and so is that of
         sums over blocks: leaving out blocks estimates the same number.
         """
         blocks = min(self.n_units, JACKKNIFE_BLOCKS)
-        block_of = rng.permutation(self.n_units) % blocks
-        for block in range(blocks):
-            yield self.weights((block_of != block).astype(np.float64))
+        if self.group is not None or self.n_units == len(self.sizes):
+            block_of = rng.permutation(self.n_units) % blocks
+            for block in range(blocks):
+                yield self.weights(block_of != block)
+            return
+        if self.n_units <= MOST_DRAWN_SINGLY:
+            row = np.searchsorted(np.cumsum(self.sizes), np.arange(self.n_units), side="right")
+            place = row * blocks + rng.permutation(self.n_units) % blocks
+            left_out = np.bincount(place, minlength=len(self.sizes) * blocks).reshape(-1, blocks)
+        else:
+            left_out = rng.multinomial(self.sizes.astype(np.int64), np.full(blocks, 1 / blocks))
+        for column in left_out.T:
+            yield self.weights(self.sizes - column)
 
 
 def read_units(
-    y_true: Any, y_prob: Any, sample_weight: Any, groups: Any, classes: Any
+    y_true: Any, y_prob: Any, sample_weight: Any, counts: Any, groups: Any, classes: Any
 ) -> tuple[Forecasts, Units]:
     """Validate everything once, before anything is resampled."""
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
+    importance = None if sample.weight is None else sample.weight.importance
+    sizes = np.ones(len(sample)) if sample.weight is None else sample.weight.row_counts
     group: Labels | None = None
-    n_units = len(sample)
+    n_units = sample.n_rows
     if groups is not None:
         codes, _ = encode_groups(groups, len(as_dense(y_prob, "y_prob")))
-        if sample_weight is not None:
-            codes = codes[as_floats(sample_weight, "sample_weight") > 0]
-        found, group = np.unique(codes, return_inverse=True)
+        found, group = np.unique(codes[kept], return_inverse=True)
         n_units = len(found)
     if n_units < 2:
         raise InputError(f"resampling needs at least 2 rows (or groups); got {n_units}.")
-    return sample, Units(sample.row_weight, group, n_units)
+    return sample, Units(importance, sizes, group, n_units)
 
 
 def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
@@ -207,41 +240,49 @@ def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
     return {"classes": np.arange(n_classes)} if known else {}
 
 
-def takes_weights(metric: Metric) -> bool:
-    """Whether a function has an argument ``sample_weight``, or takes any by name."""
+def _has_argument(metric: Metric, name: str, *, any_name: bool = False) -> bool:
+    """Whether a function has an argument of this name (or takes any, if that will do)."""
     try:
         parameters = inspect.signature(metric).parameters.values()
     except (TypeError, ValueError):  # some built-in callables have no signature
         return False
-    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+    return any(p.name == name or (any_name and p.kind is p.VAR_KEYWORD) for p in parameters)
 
 
-@dataclass(frozen=True, eq=False)
-class RowStatistic:
-    """A metric without weights: rows are left out or repeated instead."""
+def metric_of_rows(metric: Metric) -> Callable[..., float]:
+    """A metric as a function of labels, probabilities, :class:`Weights` or None, and its options.
 
-    metric: Metric
-    sample: Forecasts
-    options: dict[str, Any]
+    It gets what its arguments ask for: importances as ``sample_weight`` and counts as ``counts``;
+    their product as ``sample_weight``, if that is all it takes; or the rows written out.
+    """
+    weighted = _has_argument(metric, "sample_weight", any_name=True)
+    counted = _has_argument(metric, "counts")
+    name = getattr(metric, "__name__", type(metric).__name__)
 
-    def __post_init__(self) -> None:
-        if self.sample.weight is not None:
-            name = getattr(self.metric, "__name__", type(self.metric).__name__)
+    def of(codes: Labels, prob: Floats, weight: Weights | None, **options: Any) -> float:
+        if weight is None:
+            return float(metric(codes, prob, **options))
+        if not weighted and weight.importance is not None:
             raise InputError(
                 f"{name} has no argument sample_weight, so it cannot be given the weights; leave "
                 "sample_weight out, or let the function take it."
             )
+        if counted:
+            if weighted:
+                options["sample_weight"] = weight.importance
+            return float(metric(codes, prob, counts=weight.count, **options))
+        if weighted:
+            return float(metric(codes, prob, sample_weight=weight.values, **options))
+        n_rows = weight.row_counts.sum()
+        if n_rows > MOST_WRITTEN_OUT:
+            raise InputError(
+                f"{name} takes neither counts nor sample_weight, so its rows must be written out; "
+                f"got {n_rows:.6g} of at most {MOST_WRITTEN_OUT:,}. Let it take counts."
+            )
+        rows = np.repeat(np.arange(len(codes)), weight.row_counts.astype(np.int64))
+        return float(metric(codes[rows], prob[rows], **options))
 
-    def __call__(self, weight: Floats | None) -> float:
-        """The metric of all rows; or of a resample, NaN where it raises an error."""
-        codes, prob = self.sample.codes, self.sample.prob
-        if weight is None:
-            return self.metric(codes, prob, **self.options)
-        rows = np.repeat(np.arange(len(codes)), weight.astype(np.intp))
-        try:
-            return float(self.metric(codes[rows], prob[rows], **self.options))
-        except Exception:  # it was fine with all rows: this resample is to blame, not the caller
-            return float("nan")
+    return of
 
 
 def replicate(
@@ -261,15 +302,18 @@ def replicate(
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
     sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]
 
+    def values_of(weights: Iterable[Weights]) -> list[float]:
+        # A replicate without positives makes some metrics undefined; NaN is enough to say so.
+        with ignored_warnings():
+            return [float(statistic(weight)) for weight in weights]
+
     def some(seed: np.random.SeedSequence, size: int) -> list[float]:
         rng = np.random.default_rng(seed)
-        values = [float(statistic(units.bootstrap(rng))) for _ in range(size)]
+        values = values_of(units.bootstrap(rng) for _ in range(size))
         bar.step(size)
         return values
 
-    with Progress(n_resamples, "bootstrap", progress) as bar, warnings.catch_warnings():
-        # A replicate without positives makes some metrics undefined; NaN is enough to say so.
-        warnings.simplefilter("ignore")
+    with Progress(n_resamples, "bootstrap", progress) as bar:
         if n_jobs in (None, 1):
             parts = [some(*work) for work in zip(seeds[1:], sizes, strict=False)]
         else:
@@ -282,7 +326,7 @@ def replicate(
         jackknife: list[float] = []
         if method == "bca":
             rng = np.random.default_rng(seeds[0])
-            jackknife = [float(statistic(weight)) for weight in units.jackknife(rng)]
+            jackknife = values_of(units.jackknife(rng))
     return np.array([v for part in parts for v in part]), np.array(jackknife)
 
 
@@ -314,15 +358,13 @@ def confidence_interval(
     Parameters
     ----------
     metric : callable
-        ``metric(y_true, y_prob)`` → float, with or without an argument ``sample_weight``: any of
-        this module, scikit-learn's ``roc_auc_score``, or your own. Labels reach it coded as
-        0 … n_classes − 1. One without weights gets each resample as rows; if it raises an error
-        there, the resample counts as one without a value.
-    y_true, y_prob, sample_weight, classes
-        As in :func:`log_loss`.
-    counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out. ``sample_weight``
-        leaves a row one observation, whatever its weight.
+        ``metric(y_true, y_prob)`` → float: any of this module, scikit-learn's ``roc_auc_score``,
+        or your own. Labels reach it coded as 0 … n_classes − 1. A resample reaches it as
+        ``counts``, if it has that argument; otherwise as ``sample_weight``, multiplied by the
+        importances; otherwise as rows, of which it may have ten million. One that gets rows and
+        raises an error has no value in that resample.
+    y_true, y_prob, sample_weight, counts, classes
+        As in :func:`log_loss`. A row of any importance is one observation, and a count of k is k.
     level : float, default=0.9
     method : {"auto", "bca", "percentile", "centered"}, default="auto"
         ``"percentile"``: quantiles of the replicates. ``"bca"``: corrected for bias and skewness.
@@ -347,9 +389,9 @@ def confidence_interval(
 
     Notes
     -----
-    A row (or group) is one independent observation, whatever its weight. Rows are resampled by
-    weights (where the metric has any), so memory is O(n). Acceleration comes from leaving out 100
-    random blocks.
+    A row (or group) is one independent observation, whatever its importance. Rows are resampled by
+    counts, so memory is O(n), or of 8 MB if counts are larger. Acceleration comes from leaving out
+    100 random blocks.
 
     Means over rows, AUC and the debiased calibration error are covered at the level. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere. In a calibrated
@@ -381,15 +423,12 @@ def confidence_interval(
     True
     """
     level = check_level(level)
-    rows = repeat_rows(
-        counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight, groups=groups
-    )
-    sample, units = read_units(**rows, classes=classes)
+    sample, units = read_units(y_true, y_prob, sample_weight, counts, groups, classes)
     method, options, rooted = _chosen(metric, method, options)
     statistic = _statistic(metric, sample, options, classes)
-    estimate = _finite_estimate(statistic, units)
+    estimate = _finite_estimate(statistic, sample)
     values, jackknife = replicate(
-        statistic,
+        _of_resample(metric, statistic),
         units,
         n_resamples=n_resamples,
         method=method,
@@ -459,15 +498,13 @@ random_state, n_jobs, progress
     if not callable(metric):
         raise InputError(f"metric must be a function of labels and forecasts; got {shown(metric)}.")
     method = "bca" if is_choice(method, "auto") else method
-    rows = repeat_rows(counts, y_true=y_true, sample_weight=sample_weight)
-    rows_a = repeat_rows(counts, y_prob=y_prob_a, groups=groups)
-    sample_a, units = read_units(**rows, **rows_a, classes=classes)
-    sample_b = read_sample(**rows, **repeat_rows(counts, y_prob=y_prob_b), classes=classes)
+    sample_a, units = read_units(y_true, y_prob_a, sample_weight, counts, groups, classes)
+    sample_b = read_sample(y_true, y_prob_b, sample_weight, counts, classes)
     of_a = _statistic(metric, sample_a, options, classes)
     of_b = _statistic(metric, sample_b, options, classes)
-    estimate_a, estimate_b = (_finite_estimate(s, units) for s in (of_a, of_b))
+    estimate_a, estimate_b = (_finite_estimate(s, sample_a) for s in (of_a, of_b))
     values, jackknife = replicate(
-        lambda weight: of_a(weight) - of_b(weight),
+        _of_resample(metric, lambda weight: of_a(weight) - of_b(weight)),
         units,
         n_resamples=n_resamples,
         method=method,
@@ -506,22 +543,37 @@ def _statistic(
     metric: Metric, sample: Forecasts, options: dict[str, Any], classes: Any
 ) -> Statistic:
     # Weights leave all rows in place, so classes are only missing if they were from the start.
-    named = (
-        dict(options) if classes is None else {**options, "classes": np.arange(sample.n_classes)}
-    )
-    if not takes_weights(metric):
-        if classes is not None and not class_options(metric, sample.n_classes):
-            named = dict(options)
-        return RowStatistic(metric, sample, named)
-
-    def statistic(weight: Floats | None) -> float:
-        return metric(sample.codes, sample.prob, sample_weight=weight, **named)
-
-    return statistic
+    named = dict(options)
+    if classes is not None:
+        named |= {"classes": np.arange(sample.n_classes)}
+    if _gets_rows(metric) and not class_options(metric, sample.n_classes):
+        named = dict(options)
+    of_rows = metric_of_rows(metric)
+    return lambda weight: of_rows(sample.codes, sample.prob, weight, **named)
 
 
-def _finite_estimate(statistic: Statistic, units: Units) -> float:
-    estimate = float(statistic(units.weight))
+def _gets_rows(metric: Metric) -> bool:
+    """Whether a metric takes neither weights nor counts."""
+    weighted = _has_argument(metric, "sample_weight", any_name=True)
+    return not weighted and not _has_argument(metric, "counts")
+
+
+def _of_resample(metric: Metric, statistic: Statistic) -> Statistic:
+    """A statistic that is NaN where a metric of rows raises an error: it was fine with all rows."""
+    if not _gets_rows(metric):
+        return statistic
+
+    def value(weight: Weights | None) -> float:
+        try:
+            return statistic(weight)
+        except Exception:  # the resample is to blame, not the caller
+            return float("nan")
+
+    return value
+
+
+def _finite_estimate(statistic: Statistic, sample: Forecasts) -> float:
+    estimate = statistic(sample.weight)
     if not np.isfinite(estimate):
         raise InputError(
             f"cannot compute an interval: the metric is {estimate} on this sample. For log_loss, "

@@ -22,7 +22,14 @@ __all__ = [
 ]
 
 
-def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:
+def log_loss(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
+) -> float:
     """Mean of −ln(probability that was given to what happened); smaller is better.
 
     It sees calibration and discrimination at once, and punishes certainty that was wrong without
@@ -36,7 +43,9 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     y_prob : array-like of shape (n,), (n, 2) or (n, n_classes)
         Probabilities: of the positive class (the last label), or one column per class.
     sample_weight : array-like of shape (n,), default=None
-        A weight of k equals k repetitions.
+        Importance of each row; a common factor changes nothing.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred.
     classes : array-like, default=None
         All labels in the order of the columns, if some may be absent from ``y_true``.
 
@@ -51,17 +60,22 @@ def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     >>> round(log_loss([0, 1, 1], [0.5, 0.5, 1.0]), 6)
     0.462098
     """
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     return mean_loss("log_loss", sample)
 
 
 def mean_loss(loss: Loss, sample: Forecasts) -> float:
     """The weighted mean of a loss."""
-    return loss_sum(loss, sample.codes, sample.prob, sample.weight) / sample.total
+    return loss_sum(loss, sample.codes, sample.prob, sample.mass) / sample.total
 
 
 def brier_score(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """Mean squared difference between probabilities and what happened; smaller is better.
 
@@ -70,7 +84,7 @@ def brier_score(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`.
 
     Returns
@@ -87,12 +101,17 @@ def brier_score(
     >>> brier_score([0, 1], [0.5, 1.0])
     0.125
     """
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     return mean_loss("brier_score", sample)
 
 
 def root_mean_squared_error(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """Root of the mean of (p − y)² over rows and classes; smaller is better.
 
@@ -101,7 +120,7 @@ def root_mean_squared_error(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`.
 
     Returns
@@ -121,12 +140,19 @@ def root_mean_squared_error(
     >>> root_mean_squared_error([0, 1], [0.5, 0.5])
     0.5
     """
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     columns = 1 if sample.prob.ndim == 1 else sample.n_classes
     return float(np.sqrt(mean_loss("brier_score", sample) / columns))
 
 
-def accuracy(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None) -> float:
+def accuracy(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
+) -> float:
     """Share of rows whose most probable class is the label; greater is better.
 
     The first of equally probable classes counts: with two, a probability of exactly one half
@@ -134,7 +160,7 @@ def accuracy(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`.
 
     Returns
@@ -147,14 +173,19 @@ def accuracy(y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: An
     >>> accuracy([0, 1, 1], [0.5, 0.5, 0.7]).__round__(6)
     0.666667
     """
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     if sample.prob.ndim == 1:
         return sample.mean((sample.prob > 0.5) == sample.hit)
     return sample.mean(sample.prob.argmax(axis=1) == sample.codes)
 
 
 def c_statistic(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """How often a row with the event has a higher probability than one without; 1 is best.
 
@@ -163,7 +194,7 @@ def c_statistic(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`observed_expected_ratio`.
 
     Returns
@@ -177,12 +208,17 @@ def c_statistic(
     >>> c_statistic([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
     0.875
     """
-    view = read_two_classes(y_true, y_prob, sample_weight, classes)
-    return concordance(view.prob, view.hit, view.row_weight).estimate
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
+    return concordance(view.prob, view.hit, view.weight).estimate
 
 
 def scaled_brier_score(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """Share by which the Brier score is below that of the mere frequency of the event.
 
@@ -191,7 +227,7 @@ def scaled_brier_score(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`observed_expected_ratio`.
 
     Returns
@@ -205,7 +241,7 @@ def scaled_brier_score(
     >>> scaled_brier_score([0, 1], [0.25, 0.75])
     0.75
     """
-    sample = read_two_classes(y_true, y_prob, sample_weight, classes)
+    sample = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
     return brier_skill(mean_loss("brier_score", sample), sample.mean(sample.hit))
 
 

@@ -24,6 +24,7 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._groups import GroupCounts, group_counts, read_grouped
 from trueodds.metrics._sample import Forecasts, finite_or_none
+from trueodds.numerics.binning import run_starts
 
 __all__ = [
     "GroupGap",
@@ -168,13 +169,11 @@ def multicalibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`. Of several classes, the event is that the most probable one is
         right.
     groups : array-like of shape (n,), dict of str to array-like, or data frame
         Columns that define the segments. Missing values count as a separate value.
-    counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
     max_columns : int, default=3
         Most columns that a segment combines.
     max_values : int, default=3
@@ -241,7 +240,8 @@ def multicalibration_error(
         most_values=max_values,
         n_bands=max_values,
     )
-    columns = [column.most_frequent(max_values, kept) for column in columns]
+    times = view.times(kept, len(columns[0].codes))
+    columns = [column.most_frequent(max_values, times) for column in columns]
     cells = _Cells(view, np.stack([column.codes[kept] for column in columns], axis=1))
     sizes = list(map(len, columns))
     segments = list(_partitions(cells, sizes, max_columns, min_rows, max_segments))
@@ -262,30 +262,24 @@ def multicalibration_error(
 
 
 class _Cells:
-    """Rows of one probability and one value of each column, in the order of probabilities.
-
-    With importance weights each row is a cell.
-    """
+    """Rows that are alike in probability, importance and columns, by increasing probability."""
 
     def __init__(self, view: Forecasts, codes: Codes) -> None:
         finest = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
-        order = np.lexsort((finest, view.prob))
-        prob, hit = view.prob[order], view.hit[order].astype(np.float64)
-        self.weights = None if view.weight is None else view.weight[order]
-        if self.weights is None:
-            new = np.append(True, (np.diff(prob) > 0) | (np.diff(finest[order]) != 0))
-            starts = np.flatnonzero(new)
-        else:
-            starts = np.arange(len(prob))
-        self.rows = np.diff(np.append(starts, len(prob)))
-        self.prob = prob[starts]
-        self.codes = codes[order][starts]
-        events = np.add.reduceat(hit, starts)
-        factor = 1.0 if self.weights is None else self.weights
-        self.weight = self.rows * factor
-        self.events = events * factor
+        importance = np.ones(len(view))
+        if view.weight is not None and view.weight.importance is not None:
+            importance = view.weight.importance
+        order = np.lexsort((importance, finest, view.prob))
+        counts = np.ones(len(view)) if view.row_counts is None else view.row_counts[order]
+        starts = run_starts(view.prob[order], finest[order], importance[order])
+        first = order[starts]
+        self.rows = np.add.reduceat(counts, starts).astype(np.int64)
+        self.prob, self.codes, self.importance = view.prob[first], codes[first], importance[first]
+        events = np.add.reduceat(counts * view.hit[order], starts)
+        self.weight = self.rows * self.importance
+        self.events = events * self.importance
         self.residual = self.events - self.weight * self.prob
-        self.variance = self.rows * factor**2 * self.prob * (1 - self.prob)
+        self.variance = self.rows * self.importance**2 * self.prob * (1 - self.prob)
         self.is_impossible = bool(
             ((self.prob == 0) & (events > 0)).any()
             or ((self.prob == 1) & (events < self.rows)).any()
@@ -293,11 +287,8 @@ class _Cells:
 
     def simulated(self, number: int, rng: np.random.Generator) -> Floats:
         """Residuals of labels that are drawn from the probabilities, one row for each sample."""
-        shape = (number, len(self.prob))
-        if self.weights is None:
-            events: Floats = rng.binomial(self.rows, self.prob, shape).astype(np.float64)
-            return events - self.weight * self.prob
-        return ((rng.random(shape) < self.prob) - self.prob) * self.weights
+        events = rng.binomial(self.rows, self.prob, (number, len(self.prob))).astype(np.float64)
+        return np.asarray(events * self.importance - self.weight * self.prob)
 
 
 class _Partition:
@@ -556,7 +547,7 @@ def worst_group_error(
     The interval of a group is Clopper and Pearson's for the mean true probability of its rows,
     subtracted from the mean prediction, at the level 1 − (1 − ``level``) / g for g groups. If all
     hold, the largest absolute gap is between the largest ``at_least`` and the largest absolute
-    end. With importance weights, the effective number of rows replaces the number of rows, and the
+    end. With importances, the effective number of rows replaces the number of rows, and the
     intervals are approximate. The estimate ``error`` itself is biased upward by chance if groups
     are small.
 
@@ -591,11 +582,10 @@ def worst_group_error(
 def open_gap(group: GroupCounts) -> tuple[GroupGap, float]:
     """The gap of a group without its interval, and the rows that the group is worth."""
     table = group.table
-    n = table.total if group.n_effective is None else group.n_effective
     observed = table.total_pos / table.total
     predicted = float(table.score @ table.weight / table.total)
     what = group.column, group.value, group.rows
-    return GroupGap(*what, predicted, observed, -math.inf, math.inf, group.band), n
+    return GroupGap(*what, predicted, observed, -math.inf, math.inf, group.band), table.effective
 
 
 def worst_of_gaps(

@@ -10,7 +10,7 @@ from scipy.special import ndtri, stdtrit
 
 from trueodds.basics.wording import percent_text
 from trueodds.exceptions import InputError
-from trueodds.inputs import METRIC_WORDS, check_level, repeat_rows, validate_scores
+from trueodds.inputs import METRIC_WORDS, check_level, validate_scores
 from trueodds.metrics._exact_test import wilson
 from trueodds.metrics._sample import read_sample, top_label
 
@@ -127,8 +127,7 @@ def estimate_positive_rate(
     (0.64, 0.67, 0.75)
     """
     level = check_level(level)
-    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob)
-    sample = read_sample(**rows, classes=classes)
+    sample = read_sample(y_true, y_prob, None, counts, classes)
     view = top_label(sample)
     words = replace(METRIC_WORDS, scores="y_prob_unlabeled")
     others = validate_scores(y_prob_unlabeled, "probability", words=words)
@@ -141,18 +140,21 @@ def estimate_positive_rate(
         )
     unlabeled = others if others.ndim == 1 else others.max(axis=1)
     y, p = view.hit.astype(np.float64), view.prob
-    n, m = len(y), len(unlabeled)
+    n, m = view.n_rows, len(unlabeled)
     slope, residual_share = 0.0, 1.0
-    if n >= FEWEST and p.std() > 0 and y.std() > 0:
-        slope = float(np.cov(y, p, ddof=0)[0, 1] / p.var())
-        explained = float(np.corrcoef(y, p)[0, 1] ** 2)
+    times = None if view.row_counts is None else view.row_counts.astype(np.int64)
+    (of_y, of_both), (_, of_p) = np.cov(y, p, ddof=0, fweights=times)
+    if n >= FEWEST and of_p > 0 and of_y > 0:
+        slope = float(of_both / of_p)
+        explained = float(of_both**2 / (of_y * of_p))
         # Student's quantile allows for an estimated variance in few rows.
         upper = max((1 + level) / 2, LEAST_UPPER)
         student = stdtrit(n - 2, upper) / ndtri(upper)
         residual_share = min(1.0, (1 - explained) * (n - 1) / (n - 2) * student**2)
         # Classes that are separated in n rows may overlap in the next: one row is as if wrong.
-        residual_share = min(1.0, max(residual_share, 1 / (n * y.var())))
-    estimate = float(np.clip(y.mean() + slope * (unlabeled.mean() - p.mean()), 0.0, 1.0))
+        residual_share = min(1.0, max(residual_share, 1 / (n * of_y)))
+    estimate = view.mean(y) + slope * (float(unlabeled.mean()) - view.mean(p))
+    estimate = float(np.clip(estimate, 0.0, 1.0))
     n_effective = 1 / (residual_share * (1 / n + 1 / m))
     low, high = wilson(np.array([estimate]), np.array([n_effective]), level)
     return PositiveRate(

@@ -25,7 +25,12 @@ __all__ = [
 
 
 def observed_expected_ratio(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """Events that happened over events that were expected; 1 is best.
 
@@ -37,7 +42,7 @@ def observed_expected_ratio(
         Labels of two classes.
     y_prob : array-like of shape (n,) or (n, 2)
         Probabilities of the positive class (the last label), or of both.
-    sample_weight, classes
+    sample_weight, counts, classes
         As in :func:`log_loss`.
 
     Returns
@@ -51,7 +56,7 @@ def observed_expected_ratio(
     >>> observed_expected_ratio([0, 1, 1], [0.2, 0.5, 0.8]).__round__(6)
     1.333333
     """
-    view = read_two_classes(y_true, y_prob, sample_weight, classes)
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
     observed, expected = observed_and_expected(view)
     if expected == 0:
         return np.inf if observed else np.nan
@@ -59,7 +64,12 @@ def observed_expected_ratio(
 
 
 def calibration_intercept(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """By how much all log-odds are too low (calibration in the large); 0 is best.
 
@@ -67,7 +77,7 @@ def calibration_intercept(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`observed_expected_ratio`.
 
     Returns
@@ -91,11 +101,17 @@ def calibration_intercept(
     >>> calibration_intercept([0, 1, 1, 0], [0.5, 0.5, 0.5, 0.5])
     0.0
     """
-    return float(intercept_model(read_two_classes(y_true, y_prob, sample_weight, classes)).coef[0])
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
+    return float(intercept_model(view).coef[0])
 
 
 def calibration_slope(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, classes: Any = None
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    classes: Any = None,
 ) -> float:
     """The factor by which log-odds should be multiplied; 1 is best.
 
@@ -104,7 +120,7 @@ def calibration_slope(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`observed_expected_ratio`.
 
     Returns
@@ -136,7 +152,8 @@ def calibration_slope(
     >>> round(calibration_slope(y, 1 / (1 + np.exp(-2 * z))), 2)  # log-odds twice too large
     0.5
     """
-    return float(slope_model(read_two_classes(y_true, y_prob, sample_weight, classes)).coef[1])
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
+    return float(slope_model(view).coef[1])
 
 
 def observed_and_expected(view: Forecasts) -> tuple[float, float]:
@@ -170,13 +187,18 @@ def intercept_model(view: Forecasts) -> LogisticModel:
         Forecasts(view.prob[finite], hit, None),
         "the calibration intercept of the probabilities that are not exactly 0 or 1",
     )
-    weight = view.row_weight[finite]
-    return fit_logistic_model(np.ones((len(hit), 1)), hit.astype(np.float64), weight, z[finite])
+    return fit_logistic_model(
+        np.ones((len(hit), 1)),
+        hit.astype(np.float64),
+        view.row_weight[finite],
+        z[finite],
+        squares=view.squares[finite],
+    )
 
 
 def finite_log_odds(view: Forecasts) -> Floats:
     """Log-odds, with those of exactly 0 and 1 where the likelihood places them."""
-    return estimated_log_odds(view)
+    return estimated_log_odds(view.in_counts())
 
 
 def slope_model(view: Forecasts, z: Floats | None = None) -> LogisticModel:
@@ -192,7 +214,9 @@ def slope_model(view: Forecasts, z: Floats | None = None) -> LogisticModel:
             "calibration slope is not finite."
         )
     design = np.stack([np.ones(len(z)), z], axis=1)
-    return fit_logistic_model(design, view.hit.astype(np.float64), view.row_weight)
+    return fit_logistic_model(
+        design, view.hit.astype(np.float64), view.row_weight, squares=view.squares
+    )
 
 
 def cox_statistic(view: Forecasts) -> float:

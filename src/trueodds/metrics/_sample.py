@@ -14,14 +14,13 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
+    Weights,
     as_dense,
     check_choice,
     encode_labels,
     is_label,
 )
-from trueodds.numerics.weights import effective_rows
 from trueodds.rows import Rows
-from trueodds.table import ScoreTable
 
 __all__ = [
     "TOP_LABEL",
@@ -31,6 +30,7 @@ __all__ = [
     "event_of",
     "event_view",
     "finite_or_none",
+    "read_kept",
     "read_sample",
     "read_two_classes",
     "top_label",
@@ -43,7 +43,7 @@ Multiclass = Literal["top_label", "classwise", "pooled"]
 
 
 class Forecasts(Rows):
-    """Rows whose scores are probabilities, with importance weights; none of them is zero.
+    """Rows whose scores are probabilities; none has a weight of zero.
 
     With two classes they are also the probabilities of an event and whether it happened; see
     :func:`binary_views` for the events of several classes.
@@ -60,16 +60,25 @@ class Forecasts(Rows):
         return self.codes.astype(bool, copy=False)
 
     @property
-    def n_effective(self) -> float | None:
-        """The rows that importance weights are worth; None without weights."""
-        return None if self.weight is None else effective_rows(self.weight)
+    def n_rows(self) -> int:
+        """The number of rows, repetitions included."""
+        return len(self) if self.weight is None else int(self.weight.row_counts.sum())
 
     @property
-    def square_weight(self) -> Floats | None:
-        """Σw² at each score of :attr:`table` (two classes); None without weights."""
-        if self.weight is None:
-            return None
-        return ScoreTable.from_codes(self.prob, self.codes, self.weight**2).weight
+    def effective(self) -> float:
+        """The number of rows of equal weight that they are worth."""
+        return float(len(self)) if self.weight is None else self.weight.effective
+
+    @property
+    def squares(self) -> Floats:
+        """The weight of each row in the variance of a sum."""
+        return np.ones(len(self)) if self.weight is None else self.weight.squares
+
+    def times(self, kept: npt.NDArray[np.intp], n_rows: int) -> Floats:
+        """How often each of ``n_rows`` given rows occurs, if these are ``kept`` of them."""
+        times = np.zeros(n_rows)
+        times[kept] = 1.0 if self.row_counts is None else self.row_counts
+        return times
 
     @property
     def residual(self) -> Floats:
@@ -88,18 +97,43 @@ class Forecasts(Rows):
         return self.prob if self.prob.ndim == 2 else np.stack([1 - self.prob, self.prob], axis=1)
 
 
+def read_kept(
+    y_true: Any, y_prob: Any, sample_weight: Any = None, counts: Any = None, classes: Any = None
+) -> tuple[Forecasts, npt.NDArray[np.intp]]:
+    """Validate labels, probabilities and weights together.
+
+    Returns
+    -------
+    sample : Forecasts
+        The rows of positive weight.
+    kept : ndarray of int
+        Their places among the rows given.
+    """
+    given = Forecasts.read(
+        y_prob,
+        y_true,
+        sample_weight,
+        counts,
+        scale="probability",
+        classes=classes,
+        words=METRIC_WORDS,
+    )
+    kept = np.arange(len(given)) if given.mass is None else np.flatnonzero(given.mass)
+    return given.of_positive_weight(), kept
+
+
 def read_sample(
-    y_true: Any, y_prob: Any, sample_weight: Any = None, classes: Any = None
+    y_true: Any, y_prob: Any, sample_weight: Any = None, counts: Any = None, classes: Any = None
 ) -> Forecasts:
-    """Validate labels, probabilities and weights together."""
-    return Forecasts.read(
-        y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
-    ).of_positive_weight()
+    """As :func:`read_kept`, the rows alone."""
+    return read_kept(y_true, y_prob, sample_weight, counts, classes)[0]
 
 
-def read_two_classes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any) -> Forecasts:
+def read_two_classes(
+    y_true: Any, y_prob: Any, sample_weight: Any, counts: Any, classes: Any
+) -> Forecasts:
     """As :func:`read_sample`, refusing more than two classes."""
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     if sample.prob.ndim != 1:
         raise InputError(
             f"y_prob must be of two classes; got {sample.prob.shape[1]} columns. Take one class "
@@ -109,7 +143,7 @@ def read_two_classes(y_true: Any, y_prob: Any, sample_weight: Any, classes: Any)
 
 
 def event_of(
-    prob: Floats, codes: npt.NDArray[Any], weight: Floats | None, of_class: int = TOP_LABEL
+    prob: Floats, codes: npt.NDArray[Any], weight: Weights | None, of_class: int = TOP_LABEL
 ) -> Forecasts:
     """The positive class; or one of several classes; or that the most probable one is right."""
     if prob.ndim == 1:
@@ -138,18 +172,25 @@ def binary_views(sample: Forecasts, multiclass: Multiclass) -> list[Forecasts]:
     if multiclass == "classwise":
         return [event_of(prob, codes, weight, k) for k in range(sample.n_classes)]
     hit = (codes[:, None] == np.arange(sample.n_classes)).ravel()
-    repeated = None if weight is None else np.repeat(weight, sample.n_classes)
-    return [Forecasts(prob.ravel(), hit, repeated)]
+    if weight is not None:
+        weight = weight.take(np.repeat(np.arange(len(sample)), sample.n_classes))
+    return [Forecasts(prob.ravel(), hit, weight)]
 
 
 def event_view(
-    y_true: Any, y_prob: Any, sample_weight: Any, classes: Any, multiclass: Any, pos_label: Any
+    y_true: Any,
+    y_prob: Any,
+    sample_weight: Any,
+    counts: Any,
+    classes: Any,
+    multiclass: Any,
+    pos_label: Any,
 ) -> tuple[Forecasts, str]:
     """The event that a curve is of, and its name; see :func:`reliability_curve`."""
     if pos_label is not None and classes is None:
         labels = encode_labels(y_true)[1]
         classes = labels if len(labels) == 2 else None  # sorted; pos_label settles any doubt
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     if pos_label is not None:
         found = np.flatnonzero(is_label(sample.classes, pos_label))
         if len(found) != 1:

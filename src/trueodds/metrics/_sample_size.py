@@ -12,6 +12,7 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
     Floats,
+    Weights,
     check_level,
     check_number,
     validate_scores,
@@ -187,7 +188,7 @@ def _concordance(prob: Floats) -> float:
     hit = np.repeat([True, False], len(prob))
     weight = np.concatenate([prob, 1 - prob])
     seen = weight > 0
-    return concordance(both[seen], hit[seen], weight[seen]).estimate
+    return concordance(both[seen], hit[seen], Weights.counted(weight[seen])).estimate
 
 
 def _for_concordance(c: float, share: float, error: float) -> float:

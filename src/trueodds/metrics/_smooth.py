@@ -53,7 +53,7 @@ def smooth_residuals(view: Forecasts) -> tuple[SmoothResiduals, float]:
     """The residuals on a grid fine enough for their own bandwidth, and that bandwidth."""
     residual = view.residual / view.total
     # With many rows the error is often small, and a second pass over them costs more than cells.
-    cells = FIRST_CELLS if len(view.prob) < MANY_ROWS else 4 * FIRST_CELLS
+    cells = FIRST_CELLS if view.n_rows < MANY_ROWS else 4 * FIRST_CELLS
     while True:
         grid = spread_on_grid(view.prob, residual, cells)
         residuals = SmoothResiduals(cosine_coefficients(grid))
@@ -72,6 +72,7 @@ def smooth_calibration_error(
     bandwidth: float | None = None,
     multiclass: Multiclass = "top_label",
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> float:
     """Mean absolute residual after smoothing: smECE; smaller is better.
@@ -82,7 +83,7 @@ def smooth_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, multiclass, sample_weight, classes
+    y_true, y_prob, multiclass, sample_weight, counts, classes
         As in :func:`expected_calibration_error`.
     bandwidth : float, default=None
         Standard deviation σ of the kernel. By default the one at which smECE_σ = σ, which exists
@@ -114,7 +115,7 @@ def smooth_calibration_error(
     """
     if bandwidth is not None:
         bandwidth = check_number(bandwidth, "bandwidth", 1e-4, 10.0, otherwise="None or ")
-    sample = read_sample(y_true, y_prob, sample_weight, classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     errors = []
     for view in binary_views(sample, multiclass):
         if bandwidth is None:

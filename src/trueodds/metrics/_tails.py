@@ -59,6 +59,7 @@ def tail_calibration(
     *,
     fraction: float = 0.025,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> TailCalibration:
     """Measure overconfidence among the lowest and highest predictions of two classes.
@@ -67,7 +68,7 @@ def tail_calibration(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
+    y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`, for two classes.
     fraction : float, default=0.025
         How much of the weight each end holds, in (0, 0.5].
@@ -93,7 +94,7 @@ def tail_calibration(
     (0.4, -0.1)
     """
     fraction = check_number(fraction, "fraction", 0.0, 0.5, above=True)
-    view = read_two_classes(y_true, y_prob, sample_weight, classes)
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
     order = np.argsort(view.prob)
     prob, hit, weight = view.prob[order], view.codes[order], view.row_weight[order]
     goal = fraction * weight.sum()

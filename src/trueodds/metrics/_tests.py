@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,11 +11,11 @@ from scipy.special import chdtrc, ndtr
 
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, Labels, as_seed, check_choice, check_integer, repeat_rows
+from trueodds.inputs import Floats, as_seed, check_choice, check_integer
 from trueodds.metrics._bands import make_cells
 from trueodds.metrics._errors import BinStrategy, bin_edges
 from trueodds.metrics._exact_test import exact_test
-from trueodds.metrics._intervals import Metric, class_options
+from trueodds.metrics._intervals import Metric, class_options, metric_of_rows
 from trueodds.metrics._recalibration import cox_statistic
 from trueodds.metrics._sample import (
     Forecasts,
@@ -28,16 +28,15 @@ from trueodds.metrics._sample import (
 from trueodds.numerics.binning import bin_index, equal_mass_edges
 from trueodds.numerics.losses import of_label
 from trueodds.numerics.reliability_bins import BinSums, bin_sums
-from trueodds.numerics.weights import rows_per_weight
 
 __all__ = ["CalibrationTest", "calibration_test", "cox", "hosmer_lemeshow", "spiegelhalter"]
 
 
-def spiegelhalter(sample: Forecasts, *, weights_are_counts: bool = False) -> CalibrationTest:
+def spiegelhalter(sample: Forecasts) -> CalibrationTest:
     """The test of Σ w·(Σⱼpⱼ² − p_label), the squared error in excess of its expectation.
 
     Its variance is Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²) if the probabilities are calibrated. With two classes
-    the two terms are w·(y − p)(1 − 2p) and w²·p(1 − p)(1 − 2p)². Counts replace w² by w.
+    the two terms are w·(y − p)(1 − 2p) and w²·p(1 − p)(1 − 2p)². Counts are their own squares.
     """
     prob, weight = sample.prob, sample.row_weight
     if prob.ndim == 1:
@@ -49,7 +48,7 @@ def spiegelhalter(sample: Forecasts, *, weights_are_counts: bool = False) -> Cal
         excess = square - of_label(sample.codes, prob)
         variance = np.maximum(np.einsum("ij,ij,ij->i", prob, prob, prob) - square**2, 0.0)
     total = float(weight @ excess)
-    spread = float((weight if weights_are_counts else weight**2) @ variance)
+    spread = float(sample.squares @ variance)
     rounding = 1e-12 * float(weight.sum())
     if spread <= rounding**2:
         # All probabilities are 0, 1 or equal: the loss is certain, so any excess is proof.
@@ -59,14 +58,9 @@ def spiegelhalter(sample: Forecasts, *, weights_are_counts: bool = False) -> Cal
     return CalibrationTest(z, float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
 
 
-def cox(view: Forecasts, *, weights_are_counts: bool = False) -> CalibrationTest:
-    """The likelihood-ratio test of intercept 0 and slope 1.
-
-    The likelihood of importance weights is that of the effective number of rows: weights that are
-    all alike do not change it.
-    """
-    scale = 1.0 if weights_are_counts else rows_per_weight(view.row_weight)
-    statistic = scale * cox_statistic(view)
+def cox(view: Forecasts) -> CalibrationTest:
+    """The likelihood-ratio test of intercept 0 and slope 1, in counts of rows."""
+    statistic = cox_statistic(view.in_counts())
     return CalibrationTest(statistic, float(chdtrc(2, statistic)), "cox", 2.0)
 
 
@@ -76,10 +70,10 @@ def hosmer_lemeshow(view: Forecasts, n_bins: int) -> CalibrationTest:
     Nothing was fitted to these rows, so no degree of freedom is lost.
     """
     weight = view.row_weight
-    index = bin_index(equal_mass_edges(view.prob, view.weight, n_bins), view.prob)
+    index = bin_index(equal_mass_edges(view.prob, view.mass, n_bins), view.prob)
     total, squares, expected, gap = (
         np.bincount(index, values)
-        for values in (weight, weight**2, weight * view.prob, weight * (view.hit - view.prob))
+        for values in (weight, view.squares, weight * view.prob, weight * (view.hit - view.prob))
     )
     filled = total > 0
     total, squares, expected, gap = (v[filled] for v in (total, squares, expected, gap))
@@ -171,10 +165,9 @@ def calibration_test(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, classes
-        As in :func:`expected_calibration_error`.
-    counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
+    y_true, y_prob, sample_weight, counts, classes
+        As in :func:`expected_calibration_error`. A row of any importance is one observation, and a
+        count of k is k.
     method : {"spiegelhalter", "exact", "cox", "hosmer_lemeshow", "ece", "mce", "rms"} or \
 callable, default="spiegelhalter"
         The statistic. ``"spiegelhalter"``: z. ``"exact"``: the exact tests of mean, slope and bins
@@ -182,8 +175,9 @@ callable, default="spiegelhalter"
         of a free intercept and slope (two classes, χ² with 2 degrees of freedom).
         ``"hosmer_lemeshow"``: ``n_bins`` groups of equal mass (two classes, χ² with as many
         degrees). ``"ece"``, ``"mce"``, ``"rms"``: the mean, the greatest, or the root mean square
-        of the gaps in bins. Or any ``metric(y_true, y_prob, sample_weight=...)`` that is greater if
-        worse calibrated. Then the cost is O(n) for each draw, and the options of bins do not apply.
+        of the gaps in bins. Or any ``metric(y_true, y_prob)`` that is greater if worse calibrated;
+        it gets weights and counts as in :func:`confidence_interval`. Then the cost is O(n) for
+        each draw, and the options of bins do not apply.
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="quantile"
         For the binned methods.
@@ -200,9 +194,9 @@ callable, default="spiegelhalter"
 
     Notes
     -----
-    A row is one independent observation, whatever its ``sample_weight``; with such weights the
-    exact test is a normal one. Spiegelhalter's, Cox's and Hosmer and Lemeshow's p-values are
-    approximations for many rows; ``docs/tests.md`` has the share of false alarms of every test.
+    With importances, the exact test is a normal one. Spiegelhalter's, Cox's and Hosmer and
+    Lemeshow's p-values are approximations for many rows; ``docs/tests.md`` has the share of false
+    alarms of every test.
     With k classes, z = Σ w·(Σⱼpⱼ² − p_label) / √(Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²)), which is
     Spiegelhalter's formula if k = 2.
 
@@ -235,8 +229,7 @@ callable, default="spiegelhalter"
     check_choice(strategy, ("uniform", "quantile"), "strategy")
     n_bins = check_integer(n_bins, "n_bins", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
-    rows = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
-    sample = read_sample(**rows, classes=classes)
+    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
     if method == "exact":
         return _exact(top_label(sample))
     if method in ("cox", "hosmer_lemeshow"):
@@ -270,7 +263,7 @@ callable, default="spiegelhalter"
 
 def _exact(view: Forecasts) -> CalibrationTest:
     table = view.table
-    found = exact_test(table, view.square_weight)
+    found = exact_test(table)
     expected = float(table.score @ table.weight)
     return CalibrationTest(table.total_pos, found.p_value, "exact", expected)
 
@@ -284,7 +277,7 @@ def _draw_events(
     rng: np.random.Generator,
     bar: Progress,
 ) -> Floats:
-    cells = make_cells(view, edges)
+    cells = make_cells(view.table, edges)
     first = cells.bin_starts(edges)
     sums = sums.filled()
     parts = []
@@ -297,30 +290,43 @@ def _draw_events(
     return np.concatenate(parts)
 
 
-def _draw_codes(sample: Forecasts, rng: np.random.Generator, upper: Floats) -> Labels:
-    if sample.prob.ndim == 1:
-        return (rng.random(len(sample)) < sample.prob).astype(np.intp)
-    above = (rng.random((len(sample), 1)) >= upper).sum(axis=1)
-    return np.asarray(np.minimum(above, sample.n_classes - 1), dtype=np.intp)
-
-
-def _upper(sample: Forecasts) -> Floats:
-    """Cumulated class probabilities of each row, ending in exactly 1."""
-    upper = np.cumsum(sample.columns(), axis=1)
-    return np.asarray(upper / upper[:, -1:])
+def _draw_labels(sample: Forecasts, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """How many rows of each class, of shape (n, n_classes), if the probabilities are right."""
+    columns = sample.columns()
+    total = columns.sum(axis=1, keepdims=True)
+    counts = None if sample.weight is None else sample.weight.count
+    if counts is not None:
+        whole = counts.astype(np.int64)
+        for _ in range(n_resamples):
+            yield rng.multinomial(whole, columns / total).astype(np.float64)
+        return
+    upper = np.cumsum(columns, axis=1)
+    upper /= upper[:, -1:]  # ending in exactly 1
+    classes = np.arange(sample.n_classes)
+    for _ in range(n_resamples):
+        if sample.prob.ndim == 1:
+            codes = (rng.random(len(sample)) < sample.prob).astype(np.intp)
+        else:
+            above = (rng.random((len(sample), 1)) >= upper).sum(axis=1)
+            codes = np.minimum(above, sample.n_classes - 1)
+        yield (codes[:, None] == classes).astype(np.float64)
 
 
 def _of_metric(
     sample: Forecasts, metric: Metric, n_resamples: int, rng: np.random.Generator, bar: Progress
 ) -> tuple[float, Floats]:
     named = class_options(metric, sample.n_classes)
-    if sample.weight is not None:
-        named["sample_weight"] = sample.weight
-    observed = float(metric(sample.codes, sample.prob, **named))
-    upper = _upper(sample)
+    of_rows = metric_of_rows(metric)
+    weight = sample.weight
+    observed = of_rows(sample.codes, sample.prob, weight, **named)
     values = np.empty(n_resamples)
-    for draw in range(n_resamples):
-        values[draw] = metric(_draw_codes(sample, rng, upper), sample.prob, **named)
+    for draw, drawn in enumerate(_draw_labels(sample, n_resamples, rng)):
+        if weight is None or weight.count is None:
+            values[draw] = of_rows(drawn.argmax(axis=1), sample.prob, weight, **named)
+        else:  # rows that were drawn of several classes
+            row, code = np.nonzero(drawn)
+            own = replace(weight.take(row), count=drawn[row, code])
+            values[draw] = of_rows(code, sample.prob[row], own, **named)
         bar.step()
     return observed, values
 
@@ -336,20 +342,17 @@ def _draw_classes(
     bar: Progress,
 ) -> Floats:
     """Draw one class per row, which is one positive among its pairs and k − 1 negatives."""
-    n, k = sample.prob.shape
-    upper = _upper(sample)
-    weight = sample.row_weight
+    importance = None if sample.weight is None else sample.weight.importance
     bins = [bin_index(*pair) for pair in zip(edges, (view.prob for view in views), strict=True)]
     pooled = len(views) == 1
     values = np.empty(n_resamples)
-    for draw in range(n_resamples):
-        code = _draw_codes(sample, rng, upper)
+    for draw, drawn in enumerate(_draw_labels(sample, n_resamples, rng)):
+        mass = drawn if importance is None else drawn * importance[:, None]
         errors = []
         for j, (index, own) in enumerate(zip(bins, sums, strict=True)):
             # Pooled, pair (row, class) is row·k + class.
-            drawn = np.arange(n) * k + code if pooled else np.flatnonzero(code == j)
-            mass = weight if pooled else weight[drawn]
-            positive = np.bincount(index[drawn], mass, len(own.weight)).astype(np.float64)
+            hits = mass.ravel() if pooled else mass[:, j]
+            positive = np.bincount(index, hits, len(own.weight)).astype(np.float64)
             errors.append(error(replace(own, positive=positive)))
         values[draw] = np.mean(errors)
         bar.step()

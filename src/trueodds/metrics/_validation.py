@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtri, ndtri
+from scipy.special import ndtri
 
 from trueodds.basics.imports import require
 from trueodds.basics.wording import NOTHING, decimal_text, p_text
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, as_seed, check_integer, check_level, repeat_rows
+from trueodds.inputs import Weights, as_seed, check_integer, check_level
 from trueodds.metrics._curve_errors import CURVE_ERRORS, errors_of_gaps, errors_of_rows
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read_options
-from trueodds.metrics._intervals import MetricInterval, _defined, _interval, read_units
+from trueodds.metrics._intervals import MetricInterval, Units, _defined, _interval, read_units
 from trueodds.metrics._losses import brier_skill
 from trueodds.metrics._recalibration import (
     intercept_model,
@@ -207,9 +207,9 @@ def validation_report(
     n_resamples : int, default=500
         Bootstrap samples for the figures that have no formula.
     sample_weight : array-like of shape (n,), default=None
-        A row is one independent observation for the intervals, whatever its weight.
+        Importance of each row, which stays one observation; a common factor changes nothing.
     counts : array-like of shape (n,), default=None
-        How often each row occurred: the result is that of the rows written out.
+        How often each row occurred.
     groups : array-like of shape (n,), default=None
         Rows that belong together (one patient, one hospital) are drawn together in the bootstrap;
         the intervals by formula ignore them.
@@ -249,16 +249,15 @@ def validation_report(
     n_bins = check_integer(n_bins, "n_bins", 2)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     options = read_options(curve, span, kernel, n_knots)
-    given = repeat_rows(counts, y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
-    view = read_two_classes(**given, classes=classes)
-    units = read_units(**given, **repeat_rows(counts, groups=groups), classes=classes)[1]
+    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
+    units = read_units(y_true, y_prob, sample_weight, counts, groups, classes)[1]
     notes: list[str] = []
     wald = _wald(view, level, notes)
     found = _resampled(view, units, options, level, n_resamples, random_state)
     rows: dict[str, Any] = {"sample_weight": view.weight, "classes": [False, True]}
     return ValidationReport(
-        n=len(view.prob),
-        events=int(np.count_nonzero(view.hit)),
+        n=view.n_rows,
+        events=view.take(view.hit).n_rows,
         observed_expected=_observed_expected(view, level),
         intercept=wald["intercept"],
         slope=wald["slope"],
@@ -280,8 +279,7 @@ def _undefined(level: float, method: str) -> MetricInterval:
 
 def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
     observed, expected = observed_and_expected(view)
-    weight = view.row_weight
-    n, total = len(view.prob), float(weight.sum())
+    n, total = view.effective, view.total
     ratio = observed / expected if expected else np.inf if observed else np.nan
     tail = (1 - level) / 2
     if not np.isfinite(ratio):
@@ -290,11 +288,11 @@ def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
         # The logarithm has no variance here: Clopper and Pearson's ends of the frequency.
         end = total / expected
         none = not view.hit.any()
-        low = 0.0 if none else float(bdtri(n - 1, n, 1 - tail)) * end
-        high = float(bdtri(0, n, tail)) * end if none else end
+        low = 0.0 if none else tail ** (1 / n) * end
+        high = (1 - tail ** (1 / n)) * end if none else end
         return MetricInterval(ratio, low, high, level, np.nan, "exact", NO_REPLICATES)
     share = observed / total
-    variance = float(weight**2 @ (view.hit - share) ** 2) / observed**2
+    variance = float(view.squares @ (view.hit - share) ** 2) / observed**2
     factor = float(np.exp(ndtri(1 - tail) * np.sqrt(variance)))
     error = ratio * float(np.sqrt(variance))
     return MetricInterval(
@@ -320,7 +318,7 @@ def _wald(view: Forecasts, level: float, notes: list[str]) -> dict[str, MetricIn
 
 
 def _delong(view: Forecasts, level: float, notes: list[str]) -> MetricInterval:
-    c = concordance(view.prob, view.hit, view.row_weight)
+    c = concordance(view.prob, view.hit, view.weight)
     if not np.isfinite(c.estimate):
         notes.append("c_statistic: there is one class only, so nothing can be ranked.")
         return _undefined(level, "delong")
@@ -340,18 +338,18 @@ def _cox(view: Forecasts, rows: dict[str, Any], notes: list[str]) -> Calibration
 
 def _resampled(
     view: Forecasts,
-    units: Any,
+    units: Units,
     options: CurveOptions,
     level: float,
     n_resamples: int,
     random_state: Any,
 ) -> dict[str, MetricInterval]:
     """The figures without a formula, by one bootstrap of all of them."""
-    weight = view.row_weight
     curve = FlexibleCurve.of(view, options, rough=True)
     square = row_losses("brier_score", view.codes, view.prob)
 
-    def figures(weight: Floats) -> list[float]:
+    def figures(weights: Weights | None) -> list[float]:
+        weight = view.row_weight if weights is None else weights.values
         values = curve.values(weight, fine=False)
         total, events = float(weight.sum()), float(weight @ view.hit)
         mass = curve.sums(weight)
@@ -366,7 +364,7 @@ def _resampled(
     brier = view.mean(square)
     exact = {"brier_score": brier, "scaled_brier": brier_skill(brier, view.mean(view.hit))}
     exact |= asdict(errors_of_rows(view, options))
-    rough = figures(weight)
+    rough = figures(None)
     found = {}
     for column, name in enumerate(RESAMPLED):
         estimate = exact[name]

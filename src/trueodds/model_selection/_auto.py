@@ -17,7 +17,7 @@ from trueodds.calibrators import (
     default_method,
     find_calibrator,
 )
-from trueodds.estimator import unfitted
+from trueodds.estimator import fact, unfitted
 from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning, warn_user
 from trueodds.inputs import Floats, InputScale, check_choice
 from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
@@ -102,7 +102,7 @@ class AutoCalibrator(FeatureCalibrator):
     More than two classes are decided together: methods that learn all classes at once compete
     with those that learn one-vs-rest. With fewer than two rows of two
     classes nothing can be compared, and the scores are left alone. The choice does not depend on
-    the order of the rows, and a weight of k equals k rows.
+    the order of the rows, and a count of k equals k rows.
 
     If a method needs the original features (``"tree"``), ``fit`` and ``predict_proba`` take
     ``features=``.
@@ -141,12 +141,12 @@ class AutoCalibrator(FeatureCalibrator):
     random_state: Any = 0
     n_jobs: int | None = None
 
-    @property
+    @fact
     def is_monotone(self) -> bool:
         """Whether all candidates are."""
         return all(isinstance(m, Calibrator) and m.is_monotone for m in self._named_candidates())
 
-    @property
+    @fact
     def needs_features(self) -> bool:
         """Whether one of the candidates does."""
         return any(isinstance(m, Calibrator) and m.needs_features for m in self._named_candidates())
@@ -187,12 +187,20 @@ class AutoCalibrator(FeatureCalibrator):
                 )
             method.check_settings()
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Compare the methods and fit the one that is taken.
 
         Parameters
         ----------
-        scores, y, sample_weight
+        scores, y, sample_weight, counts
             As every calibrator takes them.
         features : array-like or frame of shape (n, n_attributes), default=None
             The original features; required if one of the methods needs them.
@@ -202,14 +210,20 @@ class AutoCalibrator(FeatureCalibrator):
         self
         """
         if not self.needs_features:
-            return super().fit(scores, y, sample_weight)
+            return super().fit(scores, y, sample_weight, counts=counts)
         from trueodds.model_selection._comparison import read_compared_rows
 
         self.check_settings()
-        rows = read_compared_rows(scores, y, self.scale, sample_weight, self.classes)
+        rows = read_compared_rows(scores, y, self.scale, sample_weight, counts, self.classes)
         with self._fitting():
             self.map_, self.classes_ = self._choose(rows, features), rows.classes
+            if not self.map_.features:
+                self._keep(rows)
         return self
+
+    def _bounded(self, rows: Rows) -> Rows:
+        """Importances stay importances: folds keep rows whole, and each fit counts its own."""
+        return rows.bounded(self.scale)
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         if self._select == "default":
@@ -238,10 +252,7 @@ class AutoCalibrator(FeatureCalibrator):
         """Fit the recommended method, and report how much it changes."""
         kind: Any = find_calibrator(name)
         calibrator: Calibrator = kind(scale=self.scale, label_smoothing=self.label_smoothing)
-        try:
-            calibrator.map_ = calibrator.fit_map(rows)
-        except InputError as error:
-            return self._leave_alone(rows.n_classes, [], {name: str(error)}, FAILED)
+        calibrator.map_ = calibrator.fit_map(rows)
         calibrator.classes_ = np.arange(calibrator.map_.n_classes or 2)
         self.calibrator_: Any = calibrator
         self._say(name, [], {}, explain_default(name, calibrator, rows))
@@ -254,40 +265,30 @@ class AutoCalibrator(FeatureCalibrator):
         """Compare, store the comparison, and fit the choice."""
         comparison = self._compare(rows, features)
         if comparison is None:
-            return self._leave_alone(rows.n_classes, [], {}, TOO_FEW)
-        failures = dict(comparison.failures)
-        weights = {comparison.best_method: 1.0}
+            return self._leave_alone(rows.n_classes)
+        methods = comparison.calibrators
         if self._select == "stack":
             weights = stack_weights(comparison.out_of_fold, rows)
-        methods = {name: comparison.calibrators[name] for name in weights}
-        fitted = fit_those(methods, rows, self.scale, features, failures)
-        if not fitted:
-            return self._leave_alone(rows.n_classes, comparison.rows(), failures, FAILED)
-        weights = {name: weights[name] for name in fitted}
-        if self._select == "stack":
-            total = sum(weights.values())
-            self._say_stack({name: w / total for name, w in weights.items()}, comparison, failures)
-            return mixture_map([method.map_ for method in fitted.values()], list(weights.values()))
-        name, self.calibrator_ = next(iter(fitted.items()))
-        self._say(name, comparison.rows(), failures, comparison.explanation)
+            fits = [fit_on_everything(methods[name], rows, self.scale, None) for name in weights]
+            self._say_stack(weights, comparison)
+            return mixture_map([fitted.map_ for fitted in fits], list(weights.values()))
+        name = comparison.best_method
+        self.calibrator_ = fit_on_everything(methods[name], rows, self.scale, features)
+        self._say(name, comparison.rows(), comparison.failures, comparison.explanation)
         return cast("CalibrationMap", self.calibrator_.map_)
 
-    def _leave_alone(
-        self, n_classes: int, rows: list[dict[str, Any]], failures: dict[str, str], words: str
-    ) -> CalibrationMap:
-        self._say("identity", rows, failures, words)
+    def _leave_alone(self, n_classes: int) -> CalibrationMap:
+        self._say("identity", [], {}, TOO_FEW)
         self.calibrator_ = IdentityCalibrator(scale=self.scale)
         self.calibrator_.classes_ = np.arange(n_classes)
         self.calibrator_.map_ = IdentityMap(scale=self.scale)
         return cast("CalibrationMap", self.calibrator_.map_)
 
-    def _say_stack(
-        self, weights: dict[str, float], comparison: CalibratorComparison, failures: dict[str, str]
-    ) -> None:
+    def _say_stack(self, weights: dict[str, float], comparison: CalibratorComparison) -> None:
         self.stack_weights_ = weights
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
         words = f"a mixture with the lowest out-of-fold log-loss: {shares}."
-        self._say("stack", comparison.rows(), failures, words)
+        self._say("stack", comparison.rows(), comparison.failures, words)
         self.calibrator_ = None
 
     def _compare(self, rows: Rows, features: Any) -> CalibratorComparison | None:
@@ -376,25 +377,6 @@ def fit_on_everything(method: Any, rows: Rows, scale: InputScale, features: Any)
     return copy.fit(rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra)
 
 
-def fit_those(
-    methods: Mapping[str, Any],
-    rows: Rows,
-    scale: InputScale,
-    features: Any,
-    failures: dict[str, str],
-) -> dict[str, Any]:
-    """Copies of methods, fitted on all rows; those that cannot be are named among the failures."""
-    from trueodds.model_selection._comparison import reason_of
-
-    fitted = {}
-    for name, method in methods.items():
-        try:
-            fitted[name] = fit_on_everything(method, rows, scale, features)
-        except Exception as error:  # as in a comparison: whatever the reason
-            failures[name] = reason_of(error)
-    return fitted
-
-
 def stack_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, float]:
     """The mixture with the lowest out-of-fold log-loss; methods without a share are left out."""
     given = []
@@ -440,7 +422,6 @@ TOO_FEW = (
     "Used identity without a comparison, which needs at least two rows of each of two classes. "
     "The scores are unchanged."
 )
-FAILED = "Used identity: the chosen method could not be fitted. The scores are unchanged."
 
 
 def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
@@ -451,9 +432,9 @@ def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
         return used
     every = -(-len(scores) // MOST_ROWS)
     scores = np.ascontiguousarray(scores[::every])
-    before = IdentityMap(scale=fitted.scale).apply(scores)
-    change = np.abs(fitted.map_.apply(scores) - before)
-    weight = None if rows.weight is None else rows.weight[::every]
+    before = IdentityMap(scale=fitted.scale)._apply_valid(scores)
+    change = np.abs(fitted.map_._apply_valid(scores) - before)
+    weight = rows.row_weight[::every]
     size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
     used += f" Scores changed by {size:.2g} on average"
     return f"{used}, so calibration is hardly needed." if size < UNCHANGED else f"{used}."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import numbers
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -21,11 +20,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from trueodds.basics.shown import shown
+from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (
     Floats,
     InputScale,
     Labels,
+    Weights,
     as_dense,
     as_tuple,
     check_choice,
@@ -38,7 +39,6 @@ from trueodds.inputs import (
     indicator_matrix,
     is_indicator,
     label_column,
-    validate_weights,
 )
 from trueodds.model_selection._auto import AutoCalibrator
 from trueodds.model_selection._foreign_calibrators import (
@@ -165,7 +165,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             return self.calibrator
         return AutoCalibrator()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, counts: Any = None, **fit_params: Any
+    ) -> Self:
         """Train and calibrate.
 
         Parameters
@@ -175,6 +177,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         y : array-like of shape (n,), or of shape (n, n_labels)
             Several columns of 0 and 1 are labels that may occur together; each gets a map.
         sample_weight : array-like of shape (n,), default=None
+            Importance of each row, which stays one observation.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred. The model is trained on that many copies; all of them are
+            in one fold.
         **fit_params : dict
             ``groups`` go to the splitter, everything else to the model's ``fit``, in each fold cut
             to its rows if there is an entry for each row; with metadata routing, as requested.
@@ -188,7 +194,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         check_flag(self.ensemble, "ensemble")
         check_jobs(self.n_jobs)
         if is_indicator(y):
-            return self._fit_labels(X, y, sample_weight, fit_params, frozen=frozen)
+            weights = Weights.read(sample_weight, counts, _num_samples(X), raw=True)
+            return self._fit_labels(X, y, weights, fit_params, frozen=frozen)
         labels = dense_labels(y)
         label_column(labels)  # or InputError
         check_length(len(labels), "y", _num_samples(X), "X")
@@ -198,7 +205,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         labels = column_or_1d(labels, warn=True)
         if labels.dtype.kind == "O":  # numbers of several kinds, which models may refuse
             labels = classes[codes]
-        weight = validate_weights(sample_weight, len(codes))
+        weight = Weights.read(sample_weight, counts, len(codes), raw=True)
         if len(classes) < 2:
             raise InputError(
                 f"y has one class only ({classes.tolist()[0]!r}); at least two are needed."
@@ -225,7 +232,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return self
 
     def _fit_labels(
-        self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any], *, frozen: bool
+        self,
+        X: Any,
+        y: Any,
+        weight: Weights | None,
+        fit_params: dict[str, Any],
+        *,
+        frozen: bool,
     ) -> Self:
         """Several labels: one model, and one calibrator for each label."""
         matrix = indicator_matrix(y)
@@ -234,7 +247,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if self.eval_set is not None:
             raise InputError("eval_set needs a single label; train the model on all rows instead.")
         X, matrix = indexable(X, matrix)
-        weight = validate_weights(sample_weight, len(matrix))
         for_model, for_splitter = share_parameters(self, weight, fit_params)
         _, combinations = np.unique(matrix, axis=0, return_inverse=True)
         codes = np.asarray(combinations).ravel()
@@ -290,8 +302,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 raise InputError(
                     f"cv={cv.get_n_splits()} folds, but no class has more than {largest} rows."
                 )
-        with warnings.catch_warnings():  # a rare class is our business, below
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        with ignored_warnings(UserWarning, "The least populated class"):  # is our business, below
             folds = list(cv.split(X, y, **for_splitter))
         if not folds:
             raise InputError(
@@ -535,7 +546,7 @@ class FoldTask:
         kept = codes >= 0
         if not kept.all():
             scores, codes, rows = scores[kept], codes[kept], rows[kept]
-        weight = None if self.training.weight is None else self.training.weight[rows]
+        weight = self.training.weight_of(rows)
         asks = needs_features(self.calibrator)
         features = _safe_indexing(self.training.X, rows) if asks else None
         fitted = fit_calibrator(
@@ -550,9 +561,9 @@ class FoldTask:
 
     def usable(self, rows: Labels) -> bool:
         """Whether rows of positive weight hold two classes or more."""
-        codes, weight = self.training.codes[rows], self.training.weight
+        codes, weight = self.training.codes[rows], self.training.weight_of(rows)
         if weight is not None:
-            codes = codes[weight[rows] > 0]
+            codes = codes[weight.values > 0]
         return bool(len(codes) and (codes != codes[0]).any())
 
     def fit_fold(self, train: Labels, test: Labels) -> CalibratedMember:

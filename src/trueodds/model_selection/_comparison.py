@@ -17,6 +17,7 @@ from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
 from trueodds.basics.threads import single_threaded_blas
+from trueodds.basics.warned import collected_warnings, ignored_warnings
 from trueodds.basics.wording import fixed
 from trueodds.calibrators import (
     LAST_COMPLEXITY,
@@ -46,8 +47,9 @@ from trueodds.model_selection._folds import (
     LossTable,
     cell_losses,
     deal_folds,
+    weights_of,
+    whole_rows,
 )
-from trueodds.numerics.weights import whole_rows
 from trueodds.rows import Rows
 
 __all__ = [
@@ -259,6 +261,7 @@ def compare_calibrators(
     calibrators: Any = "default",
     scale: InputScale = "probability",
     sample_weight: Any = None,
+    counts: Any = None,
     features: Any = None,
     cv: int = 5,
     n_repeats: int = 1,
@@ -289,7 +292,9 @@ def compare_calibrators(
     scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     sample_weight : array-like of shape (n,), default=None
-        A weight of k equals k repetitions, which can be in different folds.
+        Importance of each row, which stays one observation and is in one fold.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred. The repetitions can be in different folds.
     features : array or frame of n rows, default=None
         For methods that need the original features. With them, ``"default"`` also has ``group``,
         ``tree`` and ``per_group``: the default method in each group separately, without pooling.
@@ -352,7 +357,7 @@ def compare_calibrators(
     options = ComparisonOptions(
         cv, n_repeats, random_state, n_jobs, progress, level, scoring, select
     )
-    rows = read_compared_rows(scores, y, scale, sample_weight, classes)
+    rows = read_compared_rows(scores, y, scale, sample_weight, counts, classes)
     default = None
     if select == "default":
         default = default_method(rows.n_classes, has_features=features is not None)
@@ -409,7 +414,7 @@ def compare_rows(
     methods = resolve_calibrators(
         calibrators, rows.n_classes, features is not None, default=default
     )
-    n_folds = min(options.cv, int(whole_rows(cells.row_weight).sum()))
+    n_folds = min(options.cv, int(whole_rows(cells).sum()))
     if n_folds < 2:
         raise TooFewRowsError("comparing methods needs at least two rows.")
     partitions = [deal_folds(cells, cell_of_row, n_folds, int(seed)) for seed in options.seeds()]
@@ -484,7 +489,9 @@ def _tables(
     fold_losses: dict[str, dict[str, Floats]] = {}
     for metric in ("log_loss", "brier_score"):
         both = {name: cell_losses(metric, cells, run.held_out) for name, run in runs.items()}
-        tables[metric] = LossTable(cells.row_weight, {name: pair[0] for name, pair in both.items()})
+        tables[metric] = LossTable(
+            weights_of(cells), {name: pair[0] for name, pair in both.items()}
+        )
         fold_losses[metric] = {name: pair[1] for name, pair in both.items()}
     return tables, fold_losses
 
@@ -718,10 +725,10 @@ def _instance(method: Any) -> Any:
 
 
 def read_compared_rows(
-    scores: Any, y: Any, scale: InputScale, sample_weight: Any, classes: Any
+    scores: Any, y: Any, scale: InputScale, sample_weight: Any, counts: Any, classes: Any
 ) -> Rows:
     """Validate rows. Rows of weight zero stay: they are forecast too."""
-    rows = Rows.read(scores, y, sample_weight, scale=scale, classes=classes)
+    rows = Rows.read(scores, y, sample_weight, counts, scale=scale, classes=classes)
     rows.of_positive_weight().check_two_classes()
     return rows
 
@@ -810,8 +817,7 @@ def _ended_silently(work: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with ignored_warnings():
             work.close()
 
 
@@ -824,8 +830,7 @@ def reason_of(problem: Exception) -> str:
 def _fit_fold(
     method: Any, rows: Rows, scale: InputScale, features: Any, folds: Folds, fold: int
 ) -> _Answer:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collected_warnings() as caught:
         start = time.perf_counter()
         held_out, error = None, None
         try:
@@ -847,7 +852,7 @@ def _forecast_cells(method: Calibrator, scale: InputScale, folds: Folds, fold: i
     ours = unfitted(method).set_params(scale=scale)
     ours.check_settings()
     test = folds.test_cells(fold)
-    prob = ours.fit_map(folds.train_rows(fold)).apply(folds.cells.scores[test])
+    prob = ours.fit_map(folds.train_rows(fold))._apply_valid(folds.cells.scores[test])
     return HeldOut(test, folds.test_weight(fold)[test], prob)
 
 

@@ -33,6 +33,7 @@ def fit_metadata(
     y: Any,
     sample_weight: Any = None,
     *,
+    counts: Any = None,
     parent: CalibrationMap | None = None,
     notes: Any = None,
 ) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def fit_metadata(
     ----------
     calibrator : Calibrator
         Fitted.
-    scores, y, sample_weight
+    scores, y, sample_weight, counts
         What it was fitted on.
     parent : CalibrationMap, default=None
         The map that this one replaces; its fingerprint is kept.
@@ -82,9 +83,9 @@ def fit_metadata(
     if not isinstance(calibrator, Calibrator):
         raise InputError(f"fit_metadata needs a calibrator; got {type(calibrator).__name__}.")
     calibrator._check_fitted("map_")
-    rows = calibrator.read_rows(scores, y, sample_weight, calibrator.classes_)
-    counts = np.bincount(rows.codes, minlength=rows.n_classes).tolist()
-    metadata = rows_metadata(calibrator, rows, counts, weighted=rows.weight is not None)
+    rows = calibrator.read_rows(scores, y, sample_weight, counts, calibrator.classes_)
+    class_rows = np.bincount(rows.codes, rows.row_counts, rows.n_classes)
+    metadata = rows_metadata(calibrator, rows, class_rows.astype(int).tolist())
     if parent is not None:
         check_instance(parent, CalibrationMap, "parent")
         metadata["parent"] = parent.fingerprint
@@ -95,8 +96,6 @@ def rows_metadata(
     calibrator: Calibrator,
     rows: Rows,
     class_rows: Sequence[int],
-    *,
-    weighted: bool = False,
 ) -> dict[str, Any]:
     """:func:`fit_metadata` of validated rows, with the number of rows of each class."""
     import trueodds
@@ -116,8 +115,8 @@ def rows_metadata(
         "rows": sum(class_rows),
         **({"class_rows": list(class_rows)} if several else {"positives": class_rows[1]}),
     }
-    if weighted:
-        metadata["total_weight"] = float(rows.row_weight.sum())
+    if rows.has_importances:
+        metadata["effective_rows"] = rows.effective
     metadata["score_range"] = [json_number(rows.scores.min()), json_number(rows.scores.max())]
     metadata["data"] = _fingerprint(rows)
     losses = None if learned is None else _losses(learned, rows)
@@ -181,7 +180,7 @@ def _fingerprint(rows: Rows) -> str:
         columns = [table.score, table.n_neg, table.n_pos]
     else:
         columns = [rows.scores, rows.codes.astype(np.float64)]
-        columns += [] if rows.weight is None else [rows.weight]
+        columns += [] if rows.weight is None else [rows.row_weight]
     found = hashlib.sha256()
     for column in columns:
         found.update(np.ascontiguousarray(column, dtype="<f8").tobytes())

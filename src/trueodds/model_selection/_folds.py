@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,13 @@ import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK_ROWS
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import Calibrator
 from trueodds.engines.sample import sample_positions
 from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
-from trueodds.inputs import Floats, InputScale, Labels
+from trueodds.inputs import Floats, InputScale, Labels, Weights
 from trueodds.maps import IdentityMap
 from trueodds.numerics.losses import Loss, row_losses
-from trueodds.numerics.weights import whole_rows
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
@@ -33,6 +32,8 @@ __all__ = [
     "deal_folds",
     "fold_losses",
     "json_number",
+    "weights_of",
+    "whole_rows",
 ]
 
 MOST_CARDS = 5_000_000
@@ -43,8 +44,9 @@ MOST_CARDS = 5_000_000
 class Folds:
     """One partition: how many of each cell's rows are in which fold.
 
-    A cell is a pair of class and score. Everything is computed for cells. So the order of rows
-    cannot matter, a weight of k equals k rows, and ties cost nothing.
+    A cell is a class, a score and an importance. Everything is computed for cells. So the order of
+    rows cannot matter, a count of k equals k rows, and ties cost nothing. Only counts are shared
+    out to several folds; a row stays whole, whatever its importance.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class Folds:
     cell_of_row : ndarray of shape (n_rows,)
     counts : ndarray of shape (n_cells, n_folds)
     fold_of_row : ndarray of shape (n_rows,)
-        Where a row's weight is shared out to several folds, that of its middle.
+        Where the count of a row is shared out to several folds, that of its middle.
     """
 
     cells: Rows
@@ -75,29 +77,30 @@ class Folds:
 
     def test_weight(self, fold: int) -> Floats:
         """The weight of every cell in the fold."""
-        return self._weight_of(self.counts[:, fold])
+        return self._share(self.counts[:, fold]).values
 
-    def train_weight(self, fold: int) -> Floats:
+    def train_weight(self, fold: int) -> Weights:
         """The weight of every cell outside the fold: exactly 0 where nothing is left."""
-        return self._weight_of(self._units - self.counts[:, fold])
+        return self._share(self._units - self.counts[:, fold])
 
     def train_rows(self, fold: int) -> Rows:
         """What is left to learn from when the fold is held out."""
         weight = self.train_weight(fold)
-        used = weight > 0
-        rest = Rows(self.cells.scores[used], self.cells.codes[used], weight[used])
+        used = np.flatnonzero(weight.values)
+        if self.cells.n_classes == 2:
+            # Negatives are sorted, and so are positives: a stable sort merges the two runs.
+            used = used[np.argsort(self.cells.scores[used], kind="stable")]
+        rest = Rows(self.cells.scores[used], self.cells.codes[used], weight.take(used))
         if rest.n_classes > 2:
             return rest
-        # Negatives are sorted, and so are positives: a stable sort merges the two runs.
-        rest = rest.take(np.argsort(rest.scores, kind="stable"))
-        return Rows.of_table(ScoreTable.of_sorted(rest.scores, *rest.counts()))
+        return Rows.of_table(ScoreTable.from_sorted_codes(rest.scores, rest.codes, rest.weight))
 
     @cached_property
     def _units(self) -> Labels:
         return np.asarray(self.counts.sum(axis=1))
 
-    def _weight_of(self, counts: Labels) -> Floats:
-        return self.cells.row_weight * counts / np.maximum(self._units, 1)
+    def _share(self, units: Labels) -> Weights:
+        return weights_of(self.cells).share(units, self._units)
 
 
 def deal_folds(cells: Rows, cell_of_row: Labels, n_folds: int, seed: int) -> Folds:
@@ -107,7 +110,7 @@ def deal_folds(cells: Rows, cell_of_row: Labels, n_folds: int, seed: int) -> Fol
     the noise of one fold in all others, and favor the most flexible method.
     """
     rng = np.random.default_rng(seed)
-    whole = whole_rows(cells.row_weight)
+    whole = whole_rows(cells)
     counts = np.zeros((len(cells), n_folds), dtype=np.intp)
     dealt = 0
     for k in range(cells.n_classes):
@@ -174,7 +177,8 @@ class LossTable:
 
     Parameters
     ----------
-    weight : ndarray of shape (n_cells,)
+    weight : Weights
+        Of the cells.
     losses : dict of ndarray of shape (n_cells,)
         By method.
 
@@ -185,7 +189,7 @@ class LossTable:
     of rows allows.
     """
 
-    weight: Floats
+    weight: Weights
     losses: dict[str, Floats]
 
     def mean(self, method: str) -> float:
@@ -223,23 +227,20 @@ class LossTable:
     @cached_property
     def _counted(self) -> Any:
         """Cells with weight: a loss of those without may be infinite. A slice if all have some."""
-        counted = self.weight > 0
+        counted = self.weight.values > 0
         return slice(None) if counted.all() else counted
 
     def _mean(self, values: Floats) -> float:
-        counted = self._counted
-        return float(values[counted] @ self.weight[counted] / self.weight.sum())
+        counted, weight = self._counted, self.weight.values
+        return float(values[counted] @ weight[counted] / weight.sum())
 
     def _error(self, values: Floats) -> float:
         center = self._mean(values)
         if not np.isfinite(center):
             return np.inf
         counted = self._counted
-        weight = self.weight[counted]
-        # Σw² of the rows in each cell, if they weigh the same.
-        square_weight = weight**2 / whole_rows(weight)
-        squares = (values[counted] - center) ** 2
-        return float(np.sqrt(squares @ square_weight) / self.weight.sum())
+        squares = (values[counted] - center) ** 2 @ self.weight.squares[counted]
+        return float(np.sqrt(squares) / self.weight.values.sum())
 
 
 FOLDS = 5
@@ -265,12 +266,11 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
     most = MOST_ROWS if calibrator.is_compared(rows.n_classes) else MOST_ROWS_OF_SLOW
     rows = _with_codes(rows.uncounted())
     cells, cell_of_row = _sampled(rows, most).distinct()
-    n_rows = int(whole_rows(cells.row_weight).sum())
+    n_rows = int(whole_rows(cells).sum())
     start = time.perf_counter()
     try:
         folds = deal_folds(cells, cell_of_row, min(FOLDS, n_rows), SEED)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrueoddsWarning)  # the fit itself has said it
+        with ignored_warnings(TrueoddsWarning):  # the fit itself has said it
             parts = [
                 (test, folds.test_weight(fold)[test], _forecast(calibrator, folds, fold, test))
                 for fold in range(folds.n_folds)
@@ -303,7 +303,7 @@ def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
     identity, total, weight = IdentityMap(scale=scale), 0.0, rows.row_weight
     for start in range(0, len(rows), BLOCK_ROWS):
         some = slice(start, start + BLOCK_ROWS)
-        losses = row_losses(metric, rows.codes[some], identity.apply(rows.scores[some]))
+        losses = row_losses(metric, rows.codes[some], identity._apply_valid(rows.scores[some]))
         total += float(weight[some] @ losses)
     return total / float(weight.sum())
 
@@ -311,7 +311,7 @@ def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
 def _forecast(calibrator: Calibrator, folds: Folds, fold: int, test: Labels) -> Floats:
     options = copy.deepcopy(calibrator.get_params(deep=False))
     learned = type(calibrator)(**options).fit_map(folds.train_rows(fold))
-    return learned.apply(folds.cells.scores[test])
+    return learned._apply_valid(folds.cells.scores[test])
 
 
 def _with_codes(rows: Rows) -> Rows:
@@ -321,14 +321,25 @@ def _with_codes(rows: Rows) -> Rows:
 
 def _sampled(rows: Rows, most: int) -> Rows:
     """All rows; of many, a sample in which every instance is as likely."""
-    weight = rows.row_weight
-    units = whole_rows(weight)
+    units = whole_rows(rows)
     ends = np.cumsum(units)
     if ends[-1] <= most:
         return rows
     drawn = np.searchsorted(ends, sample_positions(int(ends[-1]), most, SEED), side="right")
     index, counts = np.unique(drawn, return_counts=True)
-    return replace(rows.take(index), weight=weight[index] / units[index] * counts)
+    weight = weights_of(rows).take(index).share(counts, units[index])
+    return replace(rows.take(index), weight=weight)
+
+
+def whole_rows(rows: Rows) -> Labels:
+    """How many rows each stands for, as whole numbers: at least 1 if it has any weight."""
+    counts = weights_of(rows).row_counts
+    return np.where(counts > 0, np.maximum(np.rint(counts), 1), 0).astype(np.intp)
+
+
+def weights_of(rows: Rows) -> Weights:
+    """The weights, also of rows that count one each."""
+    return Weights(None, np.ones(len(rows))) if rows.weight is None else rows.weight
 
 
 def json_number(value: Any) -> float | str:

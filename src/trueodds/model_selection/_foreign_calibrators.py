@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
-from trueodds.inputs import Floats, InputScale, Labels
+from trueodds.inputs import Floats, InputScale, Labels, Weights, mass_of
 
 __all__ = ["fit_calibrator", "needs_features", "predict_calibrated"]
 
@@ -25,7 +25,7 @@ def fit_calibrator(
     calibrator: Any,
     scores: Floats,
     codes: Labels,
-    sample_weight: Floats | None,
+    weight: Weights | None,
     features: Any,
     *,
     scale: InputScale,
@@ -34,15 +34,16 @@ def fit_calibrator(
     """Fit a copy of the calibrator on labels coded 0 … n_classes − 1.
 
     A calibrator of trueodds gets the scale of the scores and all classes. A third party's gets
-    unchanged scores and labels, one-vs-rest if there are more than two classes.
+    unchanged scores and labels, one-vs-rest if there are more than two classes; it has one kind of
+    weights, importance times count.
     """
     if isinstance(calibrator, Calibrator):
         ours = clone(calibrator).set_params(scale=scale, classes=np.arange(n_classes))
         extra = {"features": features} if needs_features(ours) else {}
-        return ours.fit(scores, codes, sample_weight=sample_weight, **extra)
+        return ours.fit(scores, codes, sample_weight=weight, **extra)
     if n_classes == 2:
-        return _Foreign(calibrator).fit(scores, codes, sample_weight)
-    return _ForeignOneVsRest(calibrator).fit(scores, codes, sample_weight, n_classes)
+        return _Foreign(calibrator).fit(scores, codes, mass_of(weight))
+    return _ForeignOneVsRest(calibrator).fit(scores, codes, mass_of(weight), n_classes)
 
 
 def predict_calibrated(fitted: Any, scores: Floats, features: Any) -> Floats:

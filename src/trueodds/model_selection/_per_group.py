@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import FeatureCalibrator, default_method, find_calibrator
 from trueodds.exceptions import InputError, TrueoddsWarning
 from trueodds.inputs import Floats, cuts_of_array
@@ -39,10 +39,18 @@ class PerGroupCalibrator(FeatureCalibrator):
     def _fit(self, rows: Rows) -> CalibrationMap:
         raise InputError("a map for each group needs features: call fit(scores, y, features=X).")
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Fit one map to all rows, and one to the rows of each group."""
         self.check_settings()
-        given = Rows.read(scores, y, sample_weight, scale=self.scale, classes=self.classes)
+        given = Rows.read(scores, y, sample_weight, counts, scale=self.scale, classes=self.classes)
         rows = given.of_positive_weight()
         rows.check_two_classes()
         weight = given.row_weight
@@ -63,8 +71,7 @@ class PerGroupCalibrator(FeatureCalibrator):
             for code in np.argsort(-sizes, kind="stable")[:MOST_GROUPS]:
                 own = rows.take(np.flatnonzero(group.ravel() == code))
                 if len(np.unique(own.codes)) > 1:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", TrueoddsWarning)  # a class may be missing
+                    with ignored_warnings(TrueoddsWarning):  # a class may be missing
                         self._maps[code] = method.fit_map(own)
         return self
 
@@ -82,14 +89,14 @@ class PerGroupCalibrator(FeatureCalibrator):
         """Return the probabilities by the map of each row's group."""
         self._check_fitted("map_")
         array = self._check_scores(scores)
-        result = self.map_.apply_to_all(array)
+        result = self.map_._apply_to_all(array)
         cells = self._cells(self._space.encode(features))
         known, group = np.unique(cells, axis=0, return_inverse=True)
         place = {tuple(cell): k for k, cell in enumerate(self._groups.tolist())}
         for code, cell in enumerate(known.tolist()):
             own = group.ravel() == code
             if (k := place.get(tuple(cell))) is not None:
-                result[own] = self._maps[k].apply_to_all(array[own])
+                result[own] = self._maps[k]._apply_to_all(array[own])
         return result
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from trueodds.exceptions import InputError, TrueoddsWarning, warn_user
-from trueodds.inputs import Floats, Labels, check_choice
+from trueodds.inputs import Floats, Labels, Weights, check_choice, mass_of
 
 __all__ = [
     "EvalSet",
@@ -58,7 +58,8 @@ class Training:
     y : ndarray
     codes : ndarray of int
         Labels as positions among the classes.
-    weight : ndarray or None
+    weight : Weights or None
+        As given: importances on the scale of the caller, and counts.
     fit_params : mapping
         For the model's ``fit``; what has an entry for each row is cut with the rows.
     eval_set : {None, "held_out"}
@@ -68,7 +69,7 @@ class Training:
     X: Any
     y: npt.NDArray[Any]
     codes: Labels
-    weight: Floats | None
+    weight: Weights | None
     fit_params: Mapping[str, Any]
     eval_set: EvalSet
 
@@ -79,13 +80,14 @@ class Training:
     def fit(self, rows: Labels, held_out: Labels) -> Any:
         """A model of some rows, which may look at others to know when to stop."""
         model = clone_model(self.estimator)
+        rows = self._repeated(rows)
         X, y = _safe_indexing(self.X, rows), self.y[rows]
         params = _check_method_params(self.X, self.fit_params, indices=rows)
         if self.eval_set is None:
             return model.fit(X, y, **params)
         # A class that the model does not learn has no place in its loss.
         known = held_out[np.isin(self.codes[held_out], self.codes[rows])]
-        weight = None if self.weight is None else self.weight[known]
+        weight = mass_of(self.weight_of(known))
         X_known = _safe_indexing(self.X, known)
         if not isinstance(model, Pipeline):
             extra = held_out_parameters(model, X_known, self.y[known], weight)
@@ -106,7 +108,28 @@ class Training:
         if stopped:
             fix_rounds(_last(model), max(1, round(float(np.mean(stopped)))))
             params = without_stopping(params)
-        return model.fit(self.X, self.y, **params)
+        every = np.arange(len(self.y))
+        rows = self._repeated(every)
+        if rows is every:
+            return model.fit(self.X, self.y, **params)
+        params = _check_method_params(self.X, params, indices=rows)
+        return model.fit(_safe_indexing(self.X, rows), self.y[rows], **params)
+
+    def weight_of(self, rows: Labels) -> Weights | None:
+        """The weights of some rows."""
+        return None if self.weight is None else self.weight.take(rows)
+
+    def _repeated(self, rows: Labels) -> Labels:
+        """Each row as often as it occurred: models take no counts."""
+        if self.weight is None or self.weight.count is None:
+            return rows
+        count = self.weight.count[rows]
+        if count.sum() > MOST_COPIES:
+            raise InputError(
+                f"a model is trained on at most {MOST_COPIES:,} copies of rows; counts sum to "
+                f"{count.sum():,.0f}. Train it yourself and calibrate its scores with counts=."
+            )
+        return np.repeat(rows, count.astype(np.intp))
 
     def rounds(self, model: Any) -> int | None:
         """After how many rounds a fold's model was stopped, if it was."""
@@ -136,6 +159,9 @@ def _params_of_steps(model: Pipeline, params: Mapping[str, Any]) -> dict[str, di
         found[name][parameter] = value
     return found
 
+
+MOST_COPIES = 100_000_000
+"""Rows that a model may be trained on, counts included."""
 
 EvalSet = Literal["held_out"] | None
 
@@ -216,20 +242,21 @@ def _without_stoppers(callbacks: Any) -> list[Any]:
 
 
 def share_parameters(
-    owner: Any, weight: Floats | None, fit_params: Mapping[str, Any]
+    owner: Any, weight: Weights | None, fit_params: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters for the ``fit`` of the owner's model, and for ``split`` of its folds.
 
     With scikit-learn's metadata routing as requested. Without it ``groups`` are the splitter's,
-    weights the model's if it takes them, and the model is given all the rest.
+    importances the model's if it takes them, and the model is given all the rest.
     """
+    given = None if weight is None else weight.importance
     if get_config()["enable_metadata_routing"]:
-        routed = process_routing(owner, "fit", sample_weight=weight, **fit_params)
+        routed = process_routing(owner, "fit", sample_weight=given, **fit_params)
         return dict(routed.estimator.fit), dict(routed.splitter.split)
     for_model = dict(fit_params)
     for_splitter = {"groups": for_model.pop("groups")} if "groups" in for_model else {}
-    if weight is not None and _wants_weights(owner.estimator):
-        for_model["sample_weight"] = weight
+    if given is not None and _wants_weights(owner.estimator):
+        for_model["sample_weight"] = given
     return for_model, for_splitter
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from bisect import bisect_right
 from contextlib import suppress
@@ -17,7 +18,7 @@ from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import (
     LONGEST_LABEL,
-    MOST_WEIGHT,
+    MOST_COUNT,
     Floats,
     Labels,
     as_tuple,
@@ -118,12 +119,21 @@ class History:
     moments : list
         The time of the first row of each.
     cells : list of ndarray of shape (n_parts, 4)
-        Σ weight, Σ weight·p, Σ weight·y and Σ weight·p² in each part of the scale.
+        Σ weight, Σ weight·p, Σ weight·y and Σ weight·p² in each part of the scale. Only the block
+        of the open stretch is changed in place.
     """
 
     starts: list[int] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     cells: list[Floats] = field(default_factory=list)
+
+    def copy(self) -> History:
+        """Return a history that can go on while this one stays."""
+        return History(
+            list(self.starts),
+            list(self.moments),
+            self.cells[:-1] + [block.copy() for block in self.cells[-1:]],
+        )
 
     def room(self, rows: int) -> int:
         """Return the room of the open stretch after ``rows`` rows; 0 if none is open."""
@@ -146,7 +156,7 @@ class History:
         ends = np.array([*self.starts[2:-1], rows], dtype=np.float64)
         lengths = ends - starts[:-1]
         first = int(np.argmin(lengths / (rows - starts[:-1])))
-        self.cells[first] += self.cells.pop(first + 1)
+        self.cells[first] = self.cells[first] + self.cells.pop(first + 1)
         del self.starts[first + 1], self.moments[first + 1]
 
     def stack(self) -> Floats:
@@ -174,7 +184,7 @@ class History:
         moments = fields.listed("moments", MAX_STRETCHES)
         if len(moments) != len(starts) or not all(is_moment(moment) for moment in moments):
             raise StateFormatError("state.stream.history.moments must be one time for each start.")
-        cells = fields.array("cells", (len(starts), N_PARTS, 4), 0.0, rows * MOST_WEIGHT)
+        cells = fields.array("cells", (len(starts), N_PARTS, 4), 0.0, rows * MOST_COUNT)
         if bool((cells[..., 1:] > cells[..., :1] * (1 + 1e-9) + 1e-9).any()):
             raise StateFormatError("state.stream.history.cells has more positives than rows.")
         return cls(list(starts), list(moments), [np.ascontiguousarray(block) for block in cells])
@@ -256,6 +266,18 @@ class Bets:
             sums=np.zeros((n_classes + n_groups, 3)),
         )
 
+    def copy(self) -> Bets:
+        """Return bets that can go on while these stay."""
+        other = copy.copy(self)
+        for name in (*ARRAYS, "history", "groups", "_codes"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def are_finite(self) -> bool:
+        """Whether what the last rows changed is finite: the e-value is a sum over all bets."""
+        changed = [self.clock, self.sums, *self.history.cells[-1:]]
+        return math.isfinite(sum(sum(array.ravel().tolist()) for array in changed))
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values; numbers read back as the same float64."""
         return {
@@ -295,7 +317,7 @@ class Bets:
             open_share=fields.array("open_share", (places,), float(kept_for_later(rows + 1)), 1.0),
             value=fields.array("value", (places,), 0.0, LARGEST_STATE),
             named=named,
-            sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_WEIGHT),
+            sums=fields.array("sums", (sums, 3), 0.0, rows * MOST_COUNT),
             history=History.from_dict(fields.raw("history"), int(rows)),
             groups=fields.texts("groups", n_groups),
             n_unlabeled=fields.count("unlabeled"),

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from trueodds.basics.files import as_path, write_text
 from trueodds.basics.shown import shown
+from trueodds.basics.threads import Locked
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import (
     as_tuple,
@@ -44,7 +45,7 @@ KEYS = {"alpha", "tolerance", "classes", "max_groups", "group_cuts", "stream", "
 """``job`` is the state of a scheduled job: see :mod:`trueodds.monitoring._watch`."""
 
 
-class CalibrationMonitor:
+class CalibrationMonitor(Locked, unlocked=("save",)):
     """Monitor whether forecasts are still calibrated, and raise an alarm when they are not.
 
     The monitor bets against the forecasts, row by row, starting with one unit of money. If the
@@ -98,10 +99,11 @@ class CalibrationMonitor:
     forecasts. Rows without a label are left out, which is harmless if a label's absence has
     nothing to do with its value, given the forecast.
 
-    A ``weight`` of k represents k rows with that forecast and label. If weights are not counts,
-    the guarantee holds if they are at most 1.
+    A count of k represents k rows with that forecast and label. Importances are at most 1, with
+    which the guarantee holds; they are not rescaled, as those of later rows are not known.
 
     The state takes about 50 kB for any number of rows. A row takes about half a microsecond.
+    Threads may share a monitor. An update that raises an error counts none of its rows.
 
     References
     ----------
@@ -159,9 +161,10 @@ class CalibrationMonitor:
         self,
         scores: Any,
         y: Any,
-        weight: Any = None,
+        sample_weight: Any = None,
         time: Any = None,
         *,
+        counts: Any = None,
         group: Any = None,
     ) -> Self:
         """Update the monitor with one or more rows, in order.
@@ -175,10 +178,12 @@ class CalibrationMonitor:
             monitor checks the most probable class (top label) and each class.
         y : label, or array-like of shape (n,)
             Outcomes; None or NaN where the label is unknown.
-        weight : float or array-like of shape (n,), default=None
-            Number of rows that each represents.
+        sample_weight : float or array-like of shape (n,), default=None
+            Importance of each row, at most 1.
         time : anything, or array-like of shape (n,), default=None
             Time of each row, used in results.
+        counts : int or array-like of shape (n,), default=None
+            How often each row occurred.
         group : str or array-like of shape (n,), default=None
             Group of each row. Pass it in every call or in none.
 
@@ -187,11 +192,12 @@ class CalibrationMonitor:
         CalibrationMonitor
             Itself.
         """
-        rows = read_stream(scores, y, weight, time, group, self.classes)
+        rows = read_stream(scores, y, sample_weight, counts, time, group, self.classes)
         n_classes = 0 if rows.table is None else rows.table.shape[1]
         if self._bets is None:
-            self._bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
-        bets = self._bets
+            bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
+        else:
+            bets = self._bets.copy()
         bets.check_kind(n_classes, group is not None)
         bets.n_unlabeled += rows.n_unlabeled
         codes = None if rows.groups is None else bets.group_codes(rows.groups, self.group_cuts)
@@ -222,6 +228,12 @@ class CalibrationMonitor:
             done = end
         if len(rows):
             bets.last_time = rows.moment(len(rows) - 1)
+        if not bets.are_finite():
+            raise InputError(
+                "the rows were not counted, since the state would hold numbers that are not "
+                "finite; it is as it was before. Check whether weights are extremely large."
+            )
+        self._bets = bets
         return self
 
     @property

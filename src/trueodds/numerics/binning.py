@@ -41,13 +41,13 @@ def edges_between(below: Floats, above: Floats) -> Floats:
     return np.where(unusable, above, middle)
 
 
-def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floats:
-    """Inner edges of bins that weigh about the same.
+def equal_mass_edges(scores: Floats, mass: Floats | None, n_bins: int) -> Floats:
+    """Inner edges of bins that weigh about the same; None stands for rows of one each.
 
     Equal scores are never parted, so there may be fewer bins. Edges lie halfway between the
     neighbors that they part.
     """
-    if weight is None:
+    if mass is None:
         ordered = np.sort(scores)
         cuts = np.floor(len(scores) * np.arange(1, n_bins) / n_bins + 0.5).astype(np.intp)
         cuts = cuts[(cuts > 0) & (cuts < len(scores))]
@@ -60,11 +60,11 @@ def equal_mass_edges(scores: Floats, weight: Floats | None, n_bins: int) -> Floa
         order = np.argsort(scores)
         ordered = scores[order]
     starts = run_starts(ordered)
-    if weight is None:
-        mass = np.diff(np.append(starts, len(ordered))).astype(np.float64)
+    if mass is None:
+        in_run = np.diff(np.append(starts, len(ordered))).astype(np.float64)
     else:
-        mass = np.add.reduceat(weight[order], starts)
-    cuts = equal_mass_starts(mass, n_bins)[1:]
+        in_run = np.add.reduceat(mass[order], starts)
+    cuts = equal_mass_starts(in_run, n_bins)[1:]
     distinct = ordered[starts]
     return edges_between(distinct[cuts - 1], distinct[cuts])
 

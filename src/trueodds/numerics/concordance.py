@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, Weights
 
 __all__ = ["Concordance", "concordance"]
 
@@ -25,18 +25,20 @@ class Concordance:
     variance: float
 
 
-def concordance(prob: Floats, hit: npt.NDArray[np.bool_], weight: Floats) -> Concordance:
-    """Share of pairs in the right order, ties as half, with DeLong's variance.
-
-    A row is one independent observation for the variance, whatever its weight.
-    """
+def concordance(
+    prob: Floats, hit: npt.NDArray[np.bool_], weights: Weights | None = None
+) -> Concordance:
+    """Share of pairs in the right order, ties as half, with DeLong's variance."""
     if not hit.any() or hit.all():
         return Concordance(np.nan, np.nan)
+    weight = np.ones(len(prob)) if weights is None else weights.values
+    squares = weight if weights is None else weights.squares
     # Each row's placement: the share of the other class that it beats (or is beaten by).
     above = _share_below(prob[hit], prob[~hit], weight[~hit])
     below = 1 - _share_below(prob[~hit], prob[hit], weight[hit])
     estimate = float(weight[hit] @ above / weight[hit].sum())
-    variance = _variance(above, weight[hit], estimate) + _variance(below, weight[~hit], estimate)
+    variance = _variance(above, weight[hit], squares[hit], estimate)
+    variance += _variance(below, weight[~hit], squares[~hit], estimate)
     return Concordance(estimate, variance)
 
 
@@ -50,9 +52,10 @@ def _share_below(places: Floats, others: Floats, weight: Floats) -> Floats:
     return np.asarray((low + high) / (2 * cumulated[-1]))
 
 
-def _variance(placement: Floats, weight: Floats, mean: float) -> float:
-    n = len(placement)
-    if n < 2:
+def _variance(placement: Floats, weight: Floats, squares: Floats, mean: float) -> float:
+    total = float(weight.sum())
+    effective = total**2 / float(squares.sum())
+    if effective < 1 + 1e-9:  # of one row, but for rounding
         return float("nan")
-    share = weight / weight.sum()
-    return float((share**2) @ (placement - mean) ** 2 * n / (n - 1))
+    spread = float(squares @ (placement - mean) ** 2) / total**2
+    return spread * effective / (effective - 1)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.threads import BLOCK_ROWS, in_blocks
-from trueodds.inputs import Floats, as_codes
+from trueodds.inputs import Floats, Weights, as_codes, mass_of
 from trueodds.kernels.forecast_sums import add_to_bins
 from trueodds.numerics.binning import run_starts
 
@@ -32,6 +32,7 @@ __all__ = [
 
 NEAR_EDGE = 1e-9
 """Products p·n_bins this close to a whole number are compared with the edge itself."""
+ROUNDING = 1e-9
 
 Indices = npt.NDArray[np.intp]
 
@@ -49,12 +50,15 @@ class BinSums:
         Σw, Σw·p and Σw·y.
     spread : ndarray of shape (..., n_bins) or None
         Σw·(y − p)², which only :meth:`debiased_square` needs.
+    squares : ndarray of shape (..., n_bins) or None
+        The weight of the bin in a variance: Σw² of importances. None if it is ``weight``.
     """
 
     weight: Floats
     prob: Floats
     positive: Floats
     spread: Floats | None = None
+    squares: Floats | None = None
 
     def filled(self) -> BinSums:
         """The bins of one sample that are not empty."""
@@ -66,8 +70,12 @@ class BinSums:
         return self._each(lambda sums: np.add.reduceat(sums, starts, axis=-1))
 
     def _each(self, change: Callable[[Floats], Floats]) -> BinSums:
-        spread = None if self.spread is None else change(self.spread)
-        return BinSums(change(self.weight), change(self.prob), change(self.positive), spread)
+        spread, squares = (
+            None if sums is None else change(sums) for sums in (self.spread, self.squares)
+        )
+        return BinSums(
+            change(self.weight), change(self.prob), change(self.positive), spread, squares
+        )
 
     @property
     def excess(self) -> Floats:
@@ -101,13 +109,17 @@ class BinSums:
         return np.asarray(np.sqrt(mean))
 
     def debiased_square(self) -> Floats:
-        """Mean of gap² less the variance of the gap, over bins that weigh more than 1."""
+        """Mean of gap² less the variance of the gap, over bins of more than one effective row."""
         if self.spread is None:
             raise ValueError("the debiased error needs the spread in each bin.")
-        usable = self.weight > 1
+        effective = self.weight
+        if self.squares is not None:
+            effective = ratio_or_zero(self.weight**2, self.squares)
+        # Of one row, (Σw)²/Σw² may be 1 + 2e-16.
+        usable = effective > 1 + ROUNDING
         plug_in = self.gap * self.excess
         deviation = np.maximum(self.spread - plug_in, 0.0)
-        variance = ratio_or_zero(deviation, np.where(usable, self.weight - 1, 0.0))
+        variance = ratio_or_zero(deviation, np.where(usable, effective - 1, 0.0))
         top = np.where(usable, plug_in - variance, 0.0).sum(axis=-1)
         return ratio_or_zero(top, np.where(usable, self.weight, 0.0).sum(axis=-1))
 
@@ -141,7 +153,7 @@ def uniform_bin_index(prob: Floats, n_bins: int, edges: Floats | None = None) ->
 def bin_sums(
     prob: Floats,
     positive: npt.NDArray[Any],
-    weight: Floats | None,
+    weight: Weights | None,
     edges: Floats,
     *,
     uniform: bool = False,
@@ -153,30 +165,35 @@ def bin_sums(
     ----------
     prob : ndarray of shape (n,)
     positive : ndarray of bool or of 0 and 1, of shape (n,)
-    weight : ndarray of shape (n,) or None
+    weight : Weights or None
     edges : ndarray of shape (n_bins − 1,)
         Inner edges; a probability on an edge belongs to the bin above it.
     uniform : bool, default=False
         Whether the edges are those of :func:`uniform_edges`, which saves the binary search.
     spread : bool, default=False
-        Whether to add up w·(y − p)² also.
+        Whether to add up w·(y − p)² also, and the squares of importances.
     """
     prob, hits = np.ascontiguousarray(prob), as_codes(positive)
 
-    def add(rows: slice) -> Floats:
-        sums = np.zeros((4 if spread else 3, len(edges) + 1))
-        part = None if weight is None else weight[rows]
-        add_to_bins(sums, edges, uniform, prob[rows], hits[rows], part)
-        return sums
+    def added(mass: Floats | None, size: int) -> Floats:
+        def add(rows: slice) -> Floats:
+            sums = np.zeros((size, len(edges) + 1))
+            part = None if mass is None else mass[rows]
+            add_to_bins(sums, edges, uniform, prob[rows], hits[rows], part)
+            return sums
 
-    sums = reduce(np.add, in_blocks(add, len(prob), 4 * BLOCK_ROWS))
-    return BinSums(sums[0], sums[1], sums[2], sums[3] if spread else None)
+        return reduce(np.add, in_blocks(add, len(prob), 4 * BLOCK_ROWS))
+
+    sums = [*added(mass_of(weight), 4 if spread else 3)]
+    if spread and weight is not None and weight.importance is not None:
+        sums.append(added(weight.squares, 3)[0])
+    return BinSums(*sums)
 
 
 def equal_count_sums(
     prob: Floats,
     positive: npt.NDArray[Any],
-    weight: Floats,
+    mass: Floats,
     n_bins: int,
     *,
     by_label: bool,
@@ -190,7 +207,7 @@ def equal_count_sums(
     hit = np.asarray(positive) != 0
     order = np.lexsort((hit, prob))
     prob, hit = prob[order], hit[order]
-    mass = weight[order]
+    mass = mass[order]
     starts = run_starts(prob, hit) if by_label else run_starts(prob)
 
     def cumulated(values: Floats) -> Floats:

@@ -7,10 +7,8 @@ import hashlib
 import os
 import platform
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import numpy as np
 
 import trueodds
 from trueodds.basics.files import as_path, write_text
+from trueodds.basics.warned import collected_warnings
 from trueodds.calibrators import default_method
 from trueodds.decisions._guarantees import Risk
 from trueodds.inputs import (
@@ -33,7 +32,6 @@ from trueodds.inputs import (
     group_array,
     is_choice,
     read_groups,
-    repeat_rows,
 )
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._diagrams import diagrams
@@ -143,7 +141,7 @@ def build_report(
     sample_weight : array-like of shape (n,), default=None
         Importance of each row; each row is still one observation.
     counts : array-like of shape (n,), default=None
-        Number of times that each row occurred; equivalent to repeating the rows.
+        How often each row occurred; equivalent to repeating the rows.
     groups : dict of str to array-like of shape (n,), default=None
         Grouping columns, such as country or age, as in :func:`trueodds.metrics.group_test`: a
         column of numbers with more than ten distinct values is cut into five bands.
@@ -191,7 +189,7 @@ def build_report(
 
     Notes
     -----
-    A row is one independent observation, whatever its weight. The default calibrator is
+    A row of any importance is one observation, and a count of k is k. The default calibrator is
     recommended if it is among ``calibrators``, as it is by default. Otherwise the method is chosen
     on the rows that measure its gain, which is then slightly optimistic with few rows.
 
@@ -221,19 +219,14 @@ def build_report(
         notes = [check_text(note, "a note") for note in as_tuple(notes, "notes")]
     if groups is not None:
         check_instance(groups, Mapping, "groups")
+    rows = read_report_rows(scores, y, sample_weight, counts, scale, classes, class_names)
     n_given = len(as_dense(scores, "scores"))
-    given = repeat_rows(
-        counts, scores=scores, y=y, sample_weight=sample_weight, kept=np.arange(n_given)
-    )
-    kept = given.pop("kept")
-    rows = read_report_rows(**given, scale=scale, classes=classes, class_names=class_names)
-    rows = replace(rows, index=kept[rows.index])
-    times = np.bincount(rows.index, minlength=n_given)
+    times = np.zeros(n_given)
+    times[rows.index] = rows.row_counts
     columns = read_groups(groups or {}, n_given, times)
     guarantee = guarantee_section(rows, at_most, risk, confidence)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collected_warnings() as caught:
         comparison = compare_calibrators(
             sample.score,
             sample.codes,
@@ -355,12 +348,12 @@ def _notes(rows: ReportRows) -> list[str]:
     if not rows.binary:
         return []
     table = ScoreTable.from_codes(rows.score, rows.codes == 1, rows.weight)
-    n_pos = int(rows.codes.sum())
+    n_pos = int(rows.row_counts @ rows.codes)
     negative, positive = rows.classes.tolist()
     hint = direction_hint(
         table.n_neg,
         table.n_pos,
-        rows=(len(rows) - n_pos, n_pos),
+        rows=(rows.n_rows - n_pos, n_pos),
         negative=negative,
         remedy=f"pass classes=[{positive!r}, {negative!r}]",
     )
@@ -405,7 +398,7 @@ def _explanation(comparison: CalibratorComparison) -> str:
 def _fingerprint(rows: ReportRows) -> str:
     """Return the SHA-256 of scores, label codes and weights in order, to identify the data."""
     digest = hashlib.sha256()
-    for array in (rows.score, rows.codes.astype("<i8"), rows.weight):
+    for array in (rows.score, rows.codes.astype("<i8"), rows.mass):
         if array is not None:
             digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).data)
     return digest.hexdigest()
@@ -415,13 +408,13 @@ def _data_summary(
     rows: ReportRows, sample: ReportRows, names: Mapping[str, str], scale: str
 ) -> dict[str, Any]:
     """Return the numbers of rows and classes."""
-    count = np.bincount(rows.codes, minlength=len(rows.classes))
-    weight = np.bincount(rows.codes, rows.weight, len(rows.classes))
+    count = np.bincount(rows.codes, rows.row_counts, len(rows.classes))
+    weight = np.bincount(rows.codes, rows.mass, len(rows.classes))
     share = weight / weight.sum()
     return {
-        "rows": len(rows),
-        "compared_rows": len(sample),
-        "weighted": rows.weight is not None,
+        "rows": rows.n_rows,
+        "compared_rows": sample.n_rows,
+        "weighted": rows.weight is not None and rows.weight.importance is not None,
         "score": names.get("score", "score"),
         "label": names.get("label", "label"),
         "scale": scale,

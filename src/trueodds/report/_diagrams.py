@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, Weights
 from trueodds.metrics import reliability_curve
+from trueodds.metrics._curves import CurveOptions, FlexibleCurve
 from trueodds.metrics._sample import TOP_LABEL, Forecasts, event_of
 from trueodds.numerics.log_odds import log_odds
+from trueodds.numerics.natural_spline import weighted_quantile
 from trueodds.report._plain import number, numbers
 from trueodds.report._rows import ReportRows
 
@@ -38,7 +41,9 @@ def diagrams(
     if rows.binary:
         events = [(1, "positive", str(rows.classes[1]))]
     else:
-        frequent = np.argsort(-np.bincount(rows.codes), kind="stable")[:MAX_CLASS_DIAGRAMS]
+        frequent = np.argsort(-np.bincount(rows.codes, rows.row_counts), kind="stable")[
+            :MAX_CLASS_DIAGRAMS
+        ]
         events = [(TOP_LABEL, "top", "most probable class")]
         events += [(int(k), "class", str(rows.classes[k])) for k in sorted(frequent)]
     found = []
@@ -60,7 +65,7 @@ def diagrams(
 
 
 def _curve(event: Forecasts, level: float, seed: int) -> dict[str, Any]:
-    n_bins = int(np.clip(len(event) // ROWS_PER_BIN, 2, MAX_BINS))
+    n_bins = int(np.clip(event.effective // ROWS_PER_BIN, 2, MAX_BINS))
     curve = reliability_curve(
         event.hit.astype(np.intp),
         event.prob,
@@ -73,7 +78,7 @@ def _curve(event: Forecasts, level: float, seed: int) -> dict[str, Any]:
         random_state=seed,
     )
     return {
-        "rows": len(event),
+        "rows": event.n_rows,
         "predicted": numbers(curve.prob_pred),
         "observed": numbers(curve.prob_true),
         "weight": numbers(curve.weight),
@@ -92,35 +97,38 @@ def _smooth(event: Forecasts, level: float) -> dict[str, Any] | None:
     """
     if np.ptp(event.prob) == 0 or event.hit.all() or not event.hit.any():
         return None
-    weight = event.row_weight
-    at = np.quantile(event.prob, HELD_AT)
-    curve = reliability_curve(
-        np.concatenate([event.hit, np.ones(len(at), bool), np.zeros(len(at), bool)]).astype(
-            np.intp
-        ),
-        np.concatenate([event.prob, at, at]),
-        strategy="splines",
-        band="confidence",
-        level=level,
-        sample_weight=np.concatenate([weight, weight.mean() * at, weight.mean() * (1 - at)]),
+    at = _quantiles(event, HELD_AT)
+    # The prior's rows have the mean importance of a row.
+    mean = event.total / event.n_rows
+    importance = counts = np.ones(len(event))
+    if event.weight is not None:
+        counts = event.weight.row_counts
+        importance = event.weight.values / counts
+    held = Weights(
+        np.concatenate([importance, mean * at, mean * (1 - at)]),
+        np.concatenate([counts, np.ones(2 * len(at))]),
     )
-    inside = np.flatnonzero(_between_quantiles(curve.prob_pred, event))
+    hit = np.concatenate([event.hit, np.ones(len(at), bool), np.zeros(len(at), bool)])
+    view = Forecasts(np.concatenate([event.prob, at, at]), hit, held)
+    curve = FlexibleCurve.of(view, CurveOptions("splines"))
+    points = curve.drawn(view, level, "confidence")
+    inside = np.flatnonzero(_between_quantiles(points[0], event))
     if len(inside) < 2:
         return None
     kept = inside[np.linspace(0, len(inside) - 1, SMOOTH_POINTS).round().astype(np.intp)]
-    columns = {
-        "predicted": curve.prob_pred,
-        "observed": curve.prob_true,
-        "band_low": curve.band_low,
-        "band_high": curve.band_high,
-    }
-    return {name: numbers(np.asarray(v)[np.unique(kept)]) for name, v in columns.items()}
+    names = ("predicted", "observed", "band_low", "band_high")
+    return {name: numbers(v[np.unique(kept)]) for name, v in zip(names, points, strict=True)}
 
 
 def _between_quantiles(prob: Floats, event: Forecasts) -> Any:
     """Return the range that has enough rows for a curve."""
-    low, high = np.quantile(event.prob, [OUTERMOST, 1 - OUTERMOST])
+    low, high = _quantiles(event, (OUTERMOST, 1 - OUTERMOST))
     return (prob >= low) & (prob <= high)
+
+
+def _quantiles(event: Forecasts, shares: Sequence[float]) -> Floats:
+    times = np.ones(len(event)) if event.row_counts is None else event.row_counts
+    return weighted_quantile(event.prob, times, np.array(shares))
 
 
 def _histogram(event: Forecasts) -> dict[str, Any]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, InputScale, Labels, as_tuple, check_length
+from trueodds.inputs import Floats, InputScale, Labels, Weights, as_tuple, check_length, mass_of
 from trueodds.maps import IdentityMap
 from trueodds.rows import Rows
 
 __all__ = ["ReportRows", "read_report_rows", "sample_rows"]
+
+MOST_DRAWN_EXACTLY = 10**9
+"""Rows of a class that NumPy can draw from without replacement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +32,27 @@ class ReportRows:
     score: Floats
     prob: Floats
     codes: Labels
-    weight: Floats | None
+    weight: Weights | None
     classes: npt.NDArray[Any]
     index: npt.NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, repetitions included."""
+        return len(self) if self.weight is None else int(self.weight.row_counts.sum())
+
+    @property
+    def mass(self) -> Floats | None:
+        """The weight of each row in a sum; None if each is one."""
+        return mass_of(self.weight)
+
+    @property
+    def row_counts(self) -> Floats:
+        """How many rows each stands for."""
+        return np.ones(len(self)) if self.weight is None else self.weight.row_counts
 
     @property
     def binary(self) -> bool:
@@ -43,7 +61,7 @@ class ReportRows:
 
     def take(self, rows: npt.NDArray[np.intp]) -> ReportRows:
         """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
+        weight = None if self.weight is None else self.weight.take(rows)
         return ReportRows(
             self.score[rows],
             self.prob[rows],
@@ -58,13 +76,14 @@ def read_report_rows(
     scores: Any,
     y: Any,
     sample_weight: Any,
+    counts: Any,
     scale: InputScale,
     classes: Any = None,
     class_names: Sequence[Any] | None = None,
 ) -> ReportRows:
     """Validate everything once, and convert scores to probabilities."""
-    given = Rows.read(scores, y, sample_weight, scale=scale, classes=classes)
-    index = np.arange(len(given)) if given.weight is None else np.flatnonzero(given.weight)
+    given = Rows.read(scores, y, sample_weight, counts, scale=scale, classes=classes)
+    index = np.arange(len(given)) if given.mass is None else np.flatnonzero(given.mass)
     rows = given.of_positive_weight()
     names = rows.classes
     if class_names is not None:
@@ -84,12 +103,23 @@ def read_report_rows(
 
 def sample_rows(rows: ReportRows, max_rows: int, rng: np.random.Generator) -> ReportRows:
     """Sample at most about ``max_rows`` rows from each class in proportion, in input order."""
-    if len(rows) <= max_rows:
+    if rows.n_rows <= max_rows:
         return rows
-    share = max_rows / len(rows)
-    drawn = []
+    share = max_rows / rows.n_rows
+    times = np.zeros(len(rows))
     for code in range(len(rows.classes)):
         own = np.flatnonzero(rows.codes == code)
-        count = min(len(own), max(20, round(share * len(own))))
-        drawn.append(rng.choice(own, count, replace=False))
-    return rows.take(np.sort(np.concatenate(drawn)))
+        sizes = rows.row_counts[own]
+        n_own = int(sizes.sum())
+        count = min(n_own, max(20, round(share * n_own)))
+        if n_own == len(own):
+            times[rng.choice(own, count, replace=False)] = 1
+        elif n_own < MOST_DRAWN_EXACTLY:
+            times[own] = rng.multivariate_hypergeometric(sizes.astype(np.int64), count)
+        else:  # so few of so many that hardly one is drawn twice
+            times[own] = np.minimum(rng.multinomial(count, sizes / sizes.sum()), sizes)
+    kept = np.flatnonzero(times)
+    found = rows.take(kept)
+    if found.weight is None or found.weight.count is None:
+        return found
+    return replace(found, weight=replace(found.weight, count=times[kept]))

@@ -148,10 +148,10 @@ def uncertainty(
         return None
     fitted = unfitted(calibrator).set_params(scale=scale)
     fitted.fit(sample.score, sample.codes, sample_weight=sample.weight)
-    grid = _grid(sample.score, scale)
+    grid = _grid(sample, scale)
     low, high = fitted.predict_interval(grid, level=level)
     shown = fitted.predict_proba(grid)[:, 1]
-    at = np.unique(np.quantile(sample.score, np.linspace(0.02, 0.98, ROWS_SHOWN), method="nearest"))
+    at = np.unique(_nearest(sample.score, sample.row_counts, np.linspace(0.02, 0.98, ROWS_SHOWN)))
     ends = fitted.predict_interval(at, level=level)
     return {
         "score": numbers(grid),
@@ -165,15 +165,23 @@ def uncertainty(
     }
 
 
-def _grid(score: Floats, scale: InputScale) -> Floats:
+def _grid(sample: ReportRows, scale: InputScale) -> Floats:
     """Return scores on an even grid and at quantiles, so that all parts are covered."""
-    finite = score[np.isfinite(log_odds(score, scale))]
-    if not len(finite):
-        finite = score
+    kept = np.isfinite(log_odds(sample.score, scale))
+    if not kept.any():
+        kept[:] = True
     # The outermost scores would stretch the picture for a few rows.
     shares = np.linspace(OUTERMOST, 1 - OUTERMOST, POINTS)
-    by_rank = np.quantile(finite, shares, method="nearest")
+    by_rank = _nearest(sample.score[kept], sample.row_counts[kept], shares)
     return np.unique(np.concatenate([np.linspace(by_rank[0], by_rank[-1], POINTS), by_rank]))
+
+
+def _nearest(values: Floats, times: Floats, shares: Floats) -> Floats:
+    """Return values at the nearest ranks, as ``numpy.quantile`` of values so often repeated."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(times[order])
+    rank = np.rint(shares * (reached[-1] - 1))
+    return np.asarray(values[order][np.searchsorted(reached, rank, side="right")])
 
 
 # ----- costs of decisions -------------------------------------------------------------------------
@@ -184,14 +192,14 @@ def decision_costs(
 ) -> dict[str, Any]:
     """Return the mean cost per row of the best decisions by each method's probabilities."""
     costs = costs_by_ratio(
-        sample.codes, out_of_fold, baseline=baseline, weight=sample.weight, level=level
+        sample.codes, out_of_fold, baseline=baseline, weights=sample.weight, level=level
     )
     return {
         "kind": "act" if sample.binary else "ask",
         "ratios": numbers(costs.ratio),
         "thresholds": numbers(costs.threshold),
         "start": int(np.argmin(np.abs(np.log(costs.ratio / costs.usual)))),
-        "rows": len(sample),
+        "rows": sample.n_rows,
         "default": numbers(costs.without_model),
         "methods": {
             method: {
@@ -211,7 +219,7 @@ def guarantee_section(
     """The threshold of the scores as given that keeps a risk below the limit; None without one."""
     if at_most is None:
         return None
-    if rows.weight is not None:
+    if rows.weight is not None and rows.weight.importance is not None:
         raise InputError("at_most needs rows that count once each; pass counts, not sample_weight.")
     found = guaranteed_threshold(
         rows.codes,
@@ -219,6 +227,7 @@ def guarantee_section(
         at_most=at_most,
         risk=risk,
         confidence=confidence,
+        counts=None if rows.weight is None else rows.row_counts,
         classes=np.arange(len(rows.classes)),
     )
     return {**found.to_dict(), "finding": str(found)}
@@ -324,8 +333,8 @@ def validation_section(
         random_state=seed,
         **{**options, "sample_weight": part.weight},
     )
-    sampled = f"The figures use a random sample of {len(part):,} rows."
-    thresholds = _thresholds(float(np.average(sample.codes, weights=sample.weight)))
+    sampled = f"The figures use a random sample of {part.n_rows:,} rows."
+    thresholds = _thresholds(float(np.average(sample.codes, weights=sample.mass)))
     curve = decision_curve(sample.codes, out_of_fold, thresholds=thresholds, **options)
     figures = [
         {

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from trueodds.basics.shown import shortened
 from trueodds.basics.wording import interval_percent_text, share_percent_text
 from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_counts
 from trueodds.metrics._exact_test import miscalibrated_regions
 from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import event_of
-from trueodds.numerics.weights import mean_square_weights
 from trueodds.report._plain import number, phrase_method
 from trueodds.report._rows import ReportRows
 
@@ -31,14 +28,13 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
     event = event_of(rows.prob, rows.codes, rows.weight)
     found: Evaluation | ClassEvaluation
     options: dict[str, Any] = {"level": level, "random_state": seed}
-    table, effective = event.table, event.n_effective
-    square = mean_square_weights(table.weight, effective)
+    table = event.table
     if rows.binary:
-        found = evaluate_counts(table, n_effective=effective, **options)
+        found = evaluate_counts(table, **options)
     else:
         found = evaluate_classes(rows.codes, rows.prob, sample_weight=rows.weight, **options)
     is_off = found.p_value < ALPHA
-    regions = miscalibrated_regions(table, square, n_rows=len(event), alpha=ALPHA) if is_off else []
+    regions = miscalibrated_regions(table, alpha=ALPHA) if is_off else []
     flagged = groups["significant_before"]
     worst = groups["worst"][0] if flagged else None
     return {
@@ -48,8 +44,8 @@ def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) 
         "test": "exact tests of mean, slope and bins (Bonferroni)"
         if rows.binary
         else "Spiegelhalter's test of all classes",
-        "mean_predicted": number(np.average(event.prob, weights=event.weight)),
-        "observed": number(np.average(event.hit, weights=event.weight)),
+        "mean_predicted": number(event.mean(event.prob)),
+        "observed": number(event.mean(event.hit)),
         "regions": [
             {
                 "direction": "too high" if region.too_high else "too low",

@@ -25,17 +25,18 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Sample:
-    """Scores, labels, and the features that a calibrator may need."""
+    """Scores, labels, the features that a calibrator may need, importances and counts."""
 
     scores: Any
     y: Any
     features: Any
     weight: Any = None
+    counts: Any = None
 
     def take(self, rows: Any) -> Sample:
         """Return some of the rows, in the given order."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Sample(self.scores[rows], self.y[rows], self.features[rows], weight)
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return Sample(**{name: value[rows] for name, value in given.items()})
 
     def with_(self, **changes: Any) -> Sample:
         """Return a copy with some fields replaced."""
@@ -80,6 +81,8 @@ def fit(calibrator: Any, sample: Sample, **params: Any) -> Any:
     extra = features_argument(copy, sample)
     if sample.weight is not None:
         extra["sample_weight"] = sample.weight
+    if sample.counts is not None:
+        extra["counts"] = sample.counts
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", TrueoddsWarning)

@@ -31,7 +31,7 @@ class CalibratorCheck:
         self.function(self.calibrator)
 
     def __str__(self) -> str:
-        """``BetaCalibrator-weights_equal_repetition``."""
+        """``BetaCalibrator-counts_equal_repetition``."""
         name = self.function.__name__.removeprefix("check_")
         return f"{type(self.calibrator).__name__}-{name}"
 

@@ -93,20 +93,52 @@ def check_other_rows_of_a_batch_do_not_matter(calibrator: Any) -> None:
             np.testing.assert_allclose(alone[0], together[row], atol=1e-12)
 
 
-def check_weights_equal_repetition(calibrator: Any) -> None:
+def check_counts_equal_repetition(calibrator: Any) -> None:
     sample = binary_sample()
     counts = np.random.default_rng(2).integers(0, 4, len(sample.y))
     repeated = sample.take(np.repeat(np.arange(len(sample.y)), counts))
-    a = predict(fit(calibrator, sample.with_(weight=counts.astype(float))), sample)
+    a = predict(fit(calibrator, sample.with_(counts=counts)), sample)
     b = predict(fit(calibrator, repeated), sample)
-    np.testing.assert_allclose(a, b, atol=1e-7, err_msg="a weight of k differs from k rows.")
+    np.testing.assert_allclose(a, b, atol=1e-7, err_msg="a count of k differs from k rows.")
 
 
-def check_unit_weights_equal_none(calibrator: Any) -> None:
-    sample = binary_sample()
-    a = predict(fit(calibrator, sample.with_(weight=np.ones(len(sample.y)))), sample)
-    b = predict(fit(calibrator, sample), sample)
-    np.testing.assert_allclose(a, b, atol=1e-9, err_msg="weights of 1 change the fit.")
+def _important(sample: Sample) -> Sample:
+    """Return the same rows with importances that vary from row to row."""
+    return sample.with_(weight=np.random.default_rng(4).lognormal(size=len(sample.y)))
+
+
+def check_a_factor_of_importances_changes_nothing(calibrator: Any) -> None:
+    for plain in (binary_sample(), multiclass_sample()):
+        sample = _important(plain)
+        expected = predict(fit(calibrator, sample), plain)
+        for factor, atol in ((2.0**-20, 0.0), (1e6, 1e-12)):
+            found = predict(fit(calibrator, sample.with_(weight=sample.weight * factor)), plain)
+            np.testing.assert_allclose(
+                found, expected, rtol=0, atol=atol, err_msg=f"importances × {factor:g} differ."
+            )
+
+
+def check_equal_importances_are_no_weights(calibrator: Any) -> None:
+    for sample in (binary_sample(), multiclass_sample()):
+        expected = predict(fit(calibrator, sample), sample)
+        for weight in (1.0, 0.1, 1e6):
+            found = predict(
+                fit(calibrator, sample.with_(weight=np.full(len(sample.y), weight))), sample
+            )
+            np.testing.assert_array_equal(
+                found, expected, f"importances that all equal {weight:g} change the fit."
+            )
+
+
+def check_importance_zero_is_left_out(calibrator: Any) -> None:
+    plain = binary_sample()
+    for sample in (plain.with_(weight=np.ones(len(plain.y))), _important(plain)):
+        kept = np.arange(len(plain.y)) % 3 != 0
+        a = predict(fit(calibrator, sample.with_(weight=sample.weight * kept)), plain)
+        b = predict(fit(calibrator, sample.take(np.flatnonzero(kept))), plain)
+        np.testing.assert_allclose(
+            a, b, rtol=0, atol=1e-12, err_msg="a row of importance zero changes the fit."
+        )
 
 
 def check_two_columns_equal_one(calibrator: Any) -> None:

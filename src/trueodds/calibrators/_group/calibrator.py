@@ -18,13 +18,14 @@ from trueodds.calibrators import (
     find_calibrator,
 )
 from trueodds.calibrators._group.effects import GroupEffects, effects_of, feature_name
+from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_tuple, validate_scores
 from trueodds.maps import CalibrationMap, GroupMap, GroupTerm
 from trueodds.maps._group import base_log_odds, standardized
 from trueodds.maps.features import FeatureSpace
 from trueodds.numerics.label_targets import binary_targets, class_targets
-from trueodds.rows import Rows, errors_as_input_errors
+from trueodds.rows import Rows
 
 # Their SciPy is needed for fits, not for a list of methods.
 if TYPE_CHECKING:
@@ -149,7 +150,15 @@ class GroupCalibrator(FeatureCalibrator):
         if self.base is not None and self.base.needs_features:
             raise InputError("base must be a calibrator that does not need features.")
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Fit the one map and the effects of the features.
 
         Parameters
@@ -159,8 +168,10 @@ class GroupCalibrator(FeatureCalibrator):
         y : array-like of shape (n,)
             Labels of any sortable type.
         sample_weight : array-like of shape (n,), default=None
-            Row weights: a weight of k equals k repetitions, and a weight of zero leaves the row
+            Importance of each row, which stays one observation. A row of importance zero is left
             out.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred: a count of k equals k repetitions.
         features : array-like or frame of shape (n, n_features)
             Groups and features of the same rows; required.
 
@@ -169,7 +180,7 @@ class GroupCalibrator(FeatureCalibrator):
         self
         """
         self.check_settings()
-        given = Rows.read(scores, y, sample_weight, scale=self.scale, classes=self.classes)
+        given = Rows.read(scores, y, sample_weight, counts, scale=self.scale, classes=self.classes)
         weight = given.row_weight
         rows = given.of_positive_weight()
         rows.check_two_classes()
@@ -178,7 +189,7 @@ class GroupCalibrator(FeatureCalibrator):
         name = type(self).__name__
         with (
             self._fitting(),
-            errors_as_input_errors(name, rows.scores, rows.weight),
+            errors_as_input_errors(name, rows.scores, rows.mass),
             single_threaded_blas(),
         ):
             self._fit_effects(rows, space, encoded[weight > 0])
@@ -271,7 +282,7 @@ class GroupCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.scale, n_columns=len(self.classes_))
-        return self.map_.apply_to_all(array, features)
+        return self.map_._apply_to_all(array, features)
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """Those of the one map; the map adds the uncertainty of the effects."""

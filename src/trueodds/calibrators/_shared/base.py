@@ -7,13 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
+from trueodds.basics.shown import shown
 from trueodds.basics.threads import single_threaded_blas
+from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.calibrators._shared.docs import document_inherited
 from trueodds.calibrators._shared.intervals import (
     ForecastRows,
@@ -22,14 +25,15 @@ from trueodds.calibrators._shared.intervals import (
     sample_rows,
     smaller,
 )
+from trueodds.engines.checks import WeightColumns
 from trueodds.engines.group import MAX_ROWS, group_scores
 from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (
     Floats,
     InputScale,
-    Labels,
     LabelSmoothing,
+    Weights,
     as_dense,
     as_names,
     as_seed,
@@ -40,13 +44,13 @@ from trueodds.inputs import (
     check_smoothing,
     encode_labels,
     label_column,
+    mass_of,
     positive_column,
     returns_like_input,
     validate_scores,
-    validate_weights,
 )
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
-from trueodds.rows import Rows, errors_as_input_errors
+from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -116,6 +120,18 @@ class Calibrator(Estimator, ABC):
     by_order_alone: ClassVar[bool] = False
     """Whether scores are compared and never calculated with, so that any float64 will do."""
 
+    is_monotone: ClassVar[bool] = True
+    """Whether a higher score never gets a lower probability (binary problems)."""
+
+    learns_classes_jointly: ClassVar[bool] = False
+    """Whether more than two classes are fitted jointly instead of one-vs-rest."""
+
+    needs_features: ClassVar[bool] = False
+    """Whether ``fit`` and ``predict_proba`` take the original features as ``features=``."""
+
+    ignores_row_order: ClassVar[bool] = True
+    """Whether the order of the rows does not matter, so that a table of counts is enough."""
+
     scale: InputScale = "probability"
     label_smoothing: LabelSmoothing = None
     classes: Any = None
@@ -130,26 +146,6 @@ class Calibrator(Estimator, ABC):
         super().__init_subclass__(**kwargs)
         document_inherited(cls, Calibrator)
 
-    @property
-    def is_monotone(self) -> bool:
-        """Whether a higher score never gets a lower probability (binary problems)."""
-        return True
-
-    @property
-    def learns_classes_jointly(self) -> bool:
-        """Whether more than two classes are fitted jointly instead of one-vs-rest."""
-        return False
-
-    @property
-    def needs_features(self) -> bool:
-        """Whether ``fit`` and ``predict_proba`` take the original features as ``features=``."""
-        return False
-
-    @property
-    def ignores_row_order(self) -> bool:
-        """Whether the order of the rows does not matter, so that a table of counts is enough."""
-        return True
-
     @classmethod
     def is_compared(cls, n_classes: int) -> bool:
         """Whether it is compared by default with this many classes."""
@@ -159,6 +155,10 @@ class Calibrator(Estimator, ABC):
     @abstractmethod
     def _fit(self, rows: Rows) -> CalibrationMap:
         """The map of rows of two classes, both of which have weight."""
+
+    def _counts_by_class(self) -> bool:
+        """Whether ``_fit`` allows for ``rows.offset``, which needs a constant in the log-odds."""
+        return False
 
     def _check_options(self) -> None:
         """Refuse options of this method that make no sense, before anything is computed."""
@@ -179,16 +179,31 @@ class Calibrator(Estimator, ABC):
         return self._fit_bounded(self._bounded(rows))
 
     def _bounded(self, rows: Rows) -> Rows:
-        return rows.bounded(self.scale, by_order_alone=self.by_order_alone)
+        """The rows as every method learns from them: of counts, and of bounded numbers."""
+        counted = rows.in_counts(by_class=self._counts_by_class())
+        return counted.bounded(self.scale, by_order_alone=self.by_order_alone)
 
     def _fit_bounded(self, rows: Rows) -> CalibrationMap:
         smoothed = rows.smoothed(self.label_smoothing)
         fit = self._fit if rows.scores.ndim == 1 else self._fit_multiclass
         name = type(self).__name__
-        with errors_as_input_errors(name, rows.scores, rows.weight), single_threaded_blas():
-            return fit(smoothed)
+        with errors_as_input_errors(name, rows.scores, rows.mass), single_threaded_blas():
+            return self._checked(fit(smoothed))
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+    def _checked(self, fitted: Any) -> CalibrationMap:
+        """The map that a method returned; anything else is a defect of the method."""
+        if not isinstance(fitted, CalibrationMap):
+            found = f"{type(fitted).__name__}"
+        elif fitted.scale != self.scale:
+            found = f"a map with scale={fitted.scale!r}"
+        else:
+            return fitted
+        raise TypeError(
+            f"{type(self).__name__} has a defect: its fit must return a CalibrationMap with "
+            f"scale={self.scale!r} (scale=self.scale); it returned {found}."
+        )
+
+    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> Self:
         """Fit the map to scores and labels.
 
         Parameters
@@ -201,24 +216,27 @@ class Calibrator(Estimator, ABC):
             of two sorted labels is positive; labels whose words contradict that (``"ja"`` and
             ``"nein"``) are refused.
         sample_weight : array-like of shape (n,), default=None
-            Row weights: a weight of k equals k repetitions, and a weight of zero leaves the row
-            out.
+            Importance of each row, which stays one observation. Only ratios matter: multiplying all
+            importances by a constant changes nothing. A row of importance zero is left out.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred: a count of k equals k repetitions.
 
         Returns
         -------
         self
         """
         self.check_settings()
-        rows = self.read_rows(scores, y, sample_weight, self.classes)
+        rows = self.read_rows(scores, y, sample_weight, counts, self.classes)
         rows.check_two_classes()
         return self._fit_rows(rows)
 
-    def read_rows(self, scores: Any, y: Any, sample_weight: Any, classes: Any) -> Rows:
+    def read_rows(self, scores: Any, y: Any, sample_weight: Any, counts: Any, classes: Any) -> Rows:
         """Validate the arguments of ``fit``; rows of weight zero are left out."""
         return Rows.read(
             scores,
             y,
             sample_weight,
+            counts,
             scale=self.scale,
             classes=classes,
             rows_sum_to_one=self.rows_sum_to_one,
@@ -227,9 +245,8 @@ class Calibrator(Estimator, ABC):
     def _fit_rows(self, rows: Rows) -> Self:
         """Fit to validated rows and set the fitted attributes."""
         start = time.perf_counter()
-        rows = self._bounded(rows)
         with self._fitting():
-            self._set_fitted(self._fit_bounded(rows), rows)
+            self._set_fitted(self.fit_map(rows), rows)
         name, family = type(self).__name__, self.map_.family
         logger.info("%s fitted a %s map in %.3f s", name, family, time.perf_counter() - start)
         return self
@@ -296,6 +313,7 @@ class Calibrator(Estimator, ABC):
         score: str | Sequence[str],
         label: str,
         weight: str | None = None,
+        counts: str | None = None,
         pos_label: Any = None,
         max_rows: int = MAX_ROWS,
     ) -> Self:
@@ -310,8 +328,9 @@ class Calibrator(Estimator, ABC):
             the sorted labels (or of ``classes``), one-vs-rest methods group each column on the
             engine. Methods that fit all classes jointly need whole rows: they collect all of them,
             or a random sample of ``max_rows``.
-        label, weight : str
-            Names of the columns.
+        label, weight, counts : str
+            Names of the columns: ``weight`` holds importances, ``counts`` how often each row
+            occurred.
         pos_label : label, default=None
             Positive class if there is one score column; by default the last of ``classes``, or of
             two sorted labels.
@@ -342,7 +361,8 @@ class Calibrator(Estimator, ABC):
             if pos_label is not None:
                 raise InputError("pos_label needs one score column; with several, use classes=.")
             alone = type(self)._fit_multiclass is Calibrator._fit_multiclass
-            return fit_columns(self, frame, columns, label, weight, max_rows, alone=alone)
+            weights = WeightColumns(weight, counts)
+            return fit_columns(self, frame, columns, label, weights, max_rows, alone=alone)
         declared = None if self.classes is None else _declared_pair(self.classes)
         if pos_label is None and declared is not None:
             pos_label = declared[1]
@@ -351,6 +371,7 @@ class Calibrator(Estimator, ABC):
             score=columns[0],
             label=label,
             weight=weight,
+            counts=counts,
             pos_label=pos_label,
             scale=self.scale,
             max_rows=max_rows,
@@ -393,7 +414,7 @@ class Calibrator(Estimator, ABC):
                 )
                 maps.append(IdentityMap(scale=self.scale))
             else:
-                maps.append(self._fit(problem))
+                maps.append(self._checked(self._fit(problem)))
                 seen.append(self._forget())
         self._keep_of_classes(seen)
         return OneVsRestMap(maps=tuple(maps), scale=self.scale)
@@ -418,10 +439,10 @@ class Calibrator(Estimator, ABC):
         self._check_fitted("map_")
         array = self._check_scores(scores)
         if len(self.classes_) > 2:
-            return self.map_.apply(array)
+            return self.map_._apply_valid(array)
         if array.ndim == 2:
             array = positive_column(array, self.scale)
-        return self.map_.apply_to_all(array)
+        return self.map_._apply_to_all(array)
 
     def _check_scores(self, scores: Any) -> Floats:
         return validate_scores(
@@ -436,9 +457,10 @@ class Calibrator(Estimator, ABC):
         probabilities = self.predict_proba(scores)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def score(self, scores: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> float:
         """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
-        return _share_right(self.predict(scores), y, sample_weight)
+        predicted = self.predict(scores)
+        return _share_right(predicted, self.classes_, y, sample_weight, counts)
 
     def predict_interval(self, scores: Any, *, level: float = 0.9) -> tuple[Floats, Floats]:
         """Interval of the true probability at each score, given the fitted rows.
@@ -512,14 +534,14 @@ class Calibrator(Estimator, ABC):
 
     def _keep(self, rows: Rows) -> None:
         """Store the rows that intervals need."""
-        self._kept, self._posteriors = keep_rows(rows, self.scale), None
+        rows = rows.bounded(self.scale, by_order_alone=self.by_order_alone)
+        self._kept, self._posteriors = keep_rows(rows.in_counts(by_class=True), self.scale), None
 
-    def _keep_forecasts(self, p: Floats, codes: Labels, weight: Floats) -> None:
+    def _keep_forecasts(self, p: Floats, rows: Rows) -> None:
         """The same for a method whose predictions depend on more than the scores."""
-        own = weight > 0
-        forecasts = p[own, 1] if p.shape[1] == 2 else p[own]
-        kept = sample_rows(ForecastRows(forecasts, codes[own], weight[own], self.classes_))
-        self._kept, self._posteriors = kept, None
+        forecasts = p[:, 1] if p.shape[1] == 2 else p
+        kept = ForecastRows(forecasts, rows.codes, rows.weight, self.classes_).in_counts()
+        self._kept, self._posteriors = sample_rows(kept.of_positive_weight()), None
 
     def _band_curves(self, level: float) -> tuple[Curves, Curves]:
         """Lower and upper curve, as functions of the scores or of each class's prediction."""
@@ -533,7 +555,8 @@ class Calibrator(Estimator, ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """State without the curves, which can be fitted again and take more room than the rest."""
-        state = {name: value for name, value in vars(self).items() if name != "_posteriors"}
+        state = vars(self).copy()  # another thread may add the curves meanwhile
+        state.pop("_posteriors", None)
         if "_kept" in state:
             state["_kept"] = smaller(state["_kept"], self.scale)
         return state
@@ -590,10 +613,17 @@ class FeatureCalibrator(Calibrator):
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def score(
-        self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
     ) -> float:
         """Return the accuracy of :meth:`predict`, as scikit-learn's classifiers do."""
-        return _share_right(self.predict(scores, features=features), y, sample_weight)
+        predicted = self.predict(scores, features=features)
+        return _share_right(predicted, self.classes_, y, sample_weight, counts)
 
 
 class PosteriorCalibrator(Calibrator):
@@ -637,14 +667,31 @@ class PosteriorCalibrator(Calibrator):
         return [m.with_classes(self.map_.classes) for m in drawn]
 
 
-def _share_right(predicted: npt.NDArray[Any], y: Any, sample_weight: Any) -> float:
+def _share_right(
+    predicted: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    y: Any,
+    sample_weight: Any,
+    counts: Any,
+) -> float:
     """Accuracy: the weighted share of rows whose label is the predicted one."""
     labels = label_column(y)
     if labels.dtype.kind == "O":
         encode_labels(labels)  # refuses what is missing or does not sort
     check_length(len(labels), "y", len(predicted), "scores")
-    weight = validate_weights(sample_weight, len(labels))
-    return float(np.average(predicted == labels, weights=weight))
+    first, known = labels[:1].tolist()[0], classes.tolist()
+    if not any(_kind(first) == _kind(label) for label in known):
+        raise InputError(
+            f"y contains labels such as {shown(first)}, but those of fit are {shown(known)}; pass "
+            "labels of the same type."
+        )
+    weight = Weights.read(sample_weight, counts, len(labels))
+    return float(np.average(predicted == labels, weights=mass_of(weight)))
+
+
+def _kind(label: Any) -> tuple[bool, bool]:
+    """Whether a label is a text, and whether it is a number: 1, 1.0 and True are one label."""
+    return isinstance(label, str), isinstance(label, Real)
 
 
 def _declared_pair(classes: Any) -> npt.NDArray[Any]:
@@ -666,5 +713,6 @@ def _posterior(cells: KeptCells, scale: InputScale) -> CurvePosterior:
             cells.n_pos,
             centered_on_scores=scale != "raw",
             with_simplest=False,
+            offset=cells.offset,
         )
     return replace(posterior, z=np.asarray(posterior.z * cells.unit))

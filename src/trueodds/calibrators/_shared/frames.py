@@ -9,6 +9,7 @@ import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.calibrators._shared.intervals import MOST_VALUES
+from trueodds.engines.checks import WeightColumns
 from trueodds.engines.frames import collect_columns, open_frame
 from trueodds.engines.group import group_scores
 from trueodds.engines.sample import SampledRows, is_elsewhere, sample_class_rows
@@ -34,7 +35,7 @@ def fit_columns(
     frame: Any,
     columns: list[str],
     label: str,
-    weight: str | None,
+    weights: WeightColumns,
     max_rows: int,
     *,
     alone: bool,
@@ -46,12 +47,11 @@ def fit_columns(
         # Log-odds of one class against the rest need the whole row.
         each = alone and calibrator.scale != "logit"
         learn = _fit_each_class if each else _fit_sample
-        learn(calibrator, _FrameRows(frame, columns, label, weight), max_rows)
+        learn(calibrator, _FrameRows(frame, columns, label, weights), max_rows)
         return calibrator
-    names = [*columns, label, *([] if weight is None else [weight])]
-    found = collect_columns(open_frame(frame), names)
+    found = collect_columns(open_frame(frame), [*columns, label, *weights.names])
     scores = np.column_stack([found[name] for name in columns])
-    calibrator.fit(scores, found[label], None if weight is None else found[weight])
+    calibrator.fit(scores, found[label], **weights.collected(found))
     return calibrator
 
 
@@ -62,7 +62,7 @@ class _FrameRows:
     frame: Any
     columns: list[str]
     label: str
-    weight: str | None
+    weights: WeightColumns
 
     def sample(self, calibrator: Calibrator, max_rows: int) -> SampledRows:
         """All of them if they are few."""
@@ -70,7 +70,7 @@ class _FrameRows:
             self.frame,
             self.columns,
             self.label,
-            self.weight,
+            self.weights,
             max_rows,
             calibrator.scale,
             rows_sum_to_one=calibrator.rows_sum_to_one,
@@ -83,22 +83,23 @@ def _fit_each_class(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> 
     Intervals need a sample of rows, which is collected.
     """
     kept = rows.sample(calibrator, MOST_VALUES // len(rows.columns))
-    read = calibrator.read_rows(kept.scores, kept.labels, kept.weight, calibrator.classes)
+    read = calibrator.read_rows(kept.scores, kept.labels, kept.weight, None, calibrator.classes)
     maps: list[CalibrationMap] = []
     for name, pos_label in zip(rows.columns, read.classes.tolist(), strict=True):
         grouped = group_scores(
             rows.frame,
             score=name,
             label=rows.label,
-            weight=rows.weight,
+            weight=rows.weights.importance,
+            counts=rows.weights.count,
             pos_label=pos_label,
             scale=calibrator.scale,
             max_rows=max_rows,
         )
         table = ScoreTable.from_grouped(grouped, max_rows)
-        maps.append(calibrator.fit_map(Rows.of_table(table)))
+        maps.append(calibrator.fit_map(Rows.of_table(table.in_counts())))
     fitted = OneVsRestMap(maps=tuple(maps), scale=calibrator.scale)
-    calibrator._set_fitted(fitted, calibrator._bounded(read))
+    calibrator._set_fitted(fitted, read)
 
 
 def _fit_sample(calibrator: Calibrator, rows: _FrameRows, max_rows: int) -> None:
@@ -131,7 +132,7 @@ def _sampling_error(calibrator: Calibrator, rows: SampledRows) -> float:
         own = order[part::PARTS]
         twin = type(calibrator)(**calibrator.get_params(deep=False))
         twin.set_params(classes=list(calibrator.classes_))
-        weight = None if rows.weight is None else rows.weight[own]
+        weight = None if rows.weight is None else rows.weight.take(own)
         twin.fit(rows.scores[own], rows.labels[own], weight)
         forecasts.append(twin.predict_proba(looked_at))
     variance = np.var(forecasts, axis=0, ddof=1).mean() / PARTS

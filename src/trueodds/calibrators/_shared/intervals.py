@@ -36,25 +36,23 @@ def keep_rows(rows: Rows, scale: InputScale) -> Rows | KeptCells:
     if rows.scores.ndim == 2:
         return sample_rows(rows)
     if isinstance(rows, CountedRows):
-        return _cells_of_table(rows.counted, scale)
+        return _cells_of_table(rows.counted, scale, rows.offset)
     if len(rows) <= (MANY_ROWS if rows.weight is None else FEW_ROWS):
-        weight = None if rows.weight is None else rows.weight.copy()
-        return Rows(rows.scores.copy(), rows.codes.astype(np.bool_), weight, rows.classes)
+        kept = replace(rows.smoothed(None), codes=rows.codes.astype(np.bool_))
+        return kept.take(np.arange(len(rows)))  # copies
     if rows.weight is None:
         return _cells_of_many(rows, scale)
-    return _cells_of_table(rows.smoothed(None).table, scale)
+    return _cells_of_table(rows.smoothed(None).table, scale, rows.offset)
 
 
 def sample_rows(rows: Rows) -> Rows:
     """Copies of the rows, or of a random sample of them if there are many."""
     columns = rows.scores.shape[1] if rows.scores.ndim == 2 else 1
     most = max(MOST_VALUES // columns, FEWEST_ROWS)
-    chosen: Any = slice(None)
+    chosen = np.arange(len(rows))
     if len(rows) > most:
         chosen = np.random.default_rng(0).choice(len(rows), most, replace=False)
-    weight = None if rows.weight is None else np.array(rows.weight[chosen])
-    scores, codes = np.array(rows.scores[chosen]), np.array(rows.codes[chosen])
-    return replace(rows, scores=scores, codes=codes, weight=weight, label_smoothing=None)
+    return rows.take(chosen).smoothed(None)
 
 
 def smaller(kept: Any, scale: InputScale) -> Any:
@@ -76,7 +74,7 @@ def cells_of(kept: Rows, fitted: CalibrationMap, scale: InputScale) -> list[Kept
         many = _are_many(kept)
         return [_cells_of_many(kept, scale) if many else _cells(kept, kept.scores, 1, scale)]
     elif fitted.band_of_forecasts:
-        p, scale = np.clip(fitted.apply(kept.scores), 0.0, 1.0), "probability"
+        p, scale = np.clip(fitted._apply_valid(kept.scores), 0.0, 1.0), "probability"
     else:
         p, scale = one_vs_rest_scores(kept.scores, fitted.scale), fitted.scale
     if p.ndim == 1 or p.shape[1] == 1:  # the one column of two classes is the positive one
@@ -90,7 +88,7 @@ def _are_many(rows: Rows) -> bool:
 
 def _cells(rows: Rows, column: Floats, positive: int, scale: InputScale) -> KeptCells:
     table = ScoreTable.from_codes(column, rows.codes == positive, rows.weight)
-    return _cells_of_table(table, scale)
+    return _cells_of_table(table, scale, rows.offset)
 
 
 def _cells_of_many(rows: Rows, scale: InputScale) -> KeptCells:
@@ -99,7 +97,7 @@ def _cells_of_many(rows: Rows, scale: InputScale) -> KeptCells:
     return kept_of_rows(rows.scores, as_codes(rows.codes), scale)
 
 
-def _cells_of_table(table: ScoreTable, scale: InputScale) -> KeptCells:
+def _cells_of_table(table: ScoreTable, scale: InputScale, offset: float) -> KeptCells:
     from trueodds.numerics.smooth_curve.kept import kept_of_columns
 
-    return kept_of_columns(table.score, table.n_neg, table.n_pos, scale)
+    return replace(kept_of_columns(table.score, table.n_neg, table.n_pos, scale), offset=offset)

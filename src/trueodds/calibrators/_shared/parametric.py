@@ -43,7 +43,8 @@ def fit_log_odds_map(
             "part. Check which class is positive.",
             NonMonotoneWarning,
         )
-    return LogOddsMap(a=fit.a, b=fit.b, c=fit.c, lower=fit.lower, upper=fit.upper, scale=scale)
+    c = fit.c - rows.offset
+    return LogOddsMap(a=fit.a, b=fit.b, c=c, lower=fit.lower, upper=fit.upper, scale=scale)
 
 
 def warn_of_curve(fit: CurveFit) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from trueodds.basics.shown import shown
-from trueodds.exceptions import InputError
+from trueodds.exceptions import InputError, PluginError, TrueoddsWarning, warn_user
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -122,7 +122,7 @@ def find_calibrator(name: str) -> type[Any]:
         module, class_name = METHODS[name].split(":")
         kind = getattr(importlib.import_module(f"trueodds.calibrators.{module}"), class_name)
     elif name in _foreign():
-        kind = _foreign()[name].load()
+        kind = _loaded(_foreign()[name])
     else:
         raise InputError(
             f"no method is named {shown(name)}; available: {', '.join(calibrator_names())}."
@@ -130,8 +130,33 @@ def find_calibrator(name: str) -> type[Any]:
     return kind
 
 
+def _loaded(point: EntryPoint) -> type[Any]:
+    """The class of another package's method; what is wrong with it is the fault of that package."""
+    from trueodds.calibrators._shared.base import Calibrator
+
+    try:
+        kind = point.load()
+        problem = f"{shown(kind)} is not a subclass of Calibrator"
+    except Exception as error:  # another package may raise anything
+        kind, problem = None, f"{type(error).__name__}: {error}"
+    if isinstance(kind, type) and issubclass(kind, Calibrator):
+        return kind
+    package = point.dist.name if point.dist else "another package"
+    raise PluginError(
+        f"the method {shown(point.name)} of {package} ({point.value}) cannot be loaded "
+        f"({problem}). Repair or uninstall {package}."
+    )
+
+
+@cache
+def _warn_once(message: str) -> None:
+    warn_user(message, TrueoddsWarning)
+
+
 def all_calibrators() -> dict[str, type[Any]]:
     """Return every calibrator by the name of its method, including those of other packages.
+
+    A method of another package that cannot be loaded is left out, with one warning.
 
     Returns
     -------
@@ -143,4 +168,13 @@ def all_calibrators() -> dict[str, type[Any]]:
     >>> all_calibrators()["beta"]
     <class 'trueodds.calibrators._beta.BetaCalibrator'>
     """
-    return {name: find_calibrator(name) for name in calibrator_names()}
+    found: dict[str, type[Any]] = {}
+    broken = []
+    for name in calibrator_names():
+        try:
+            found[name] = find_calibrator(name)
+        except PluginError as error:
+            broken.append(str(error))
+    if broken:
+        _warn_once(f"left out {len(broken)} methods of other packages: {' '.join(broken)}")
+    return found

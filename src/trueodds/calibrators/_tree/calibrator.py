@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -12,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.shown import shown
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import (
     Calibrator,
     FeatureCalibrator,
     default_method,
     find_calibrator,
 )
+from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.calibrators._tree.growth import (
     FittedTree,
     TreeData,
@@ -34,6 +35,7 @@ from trueodds.exceptions import (
 )
 from trueodds.inputs import (
     Floats,
+    Weights,
     as_seed,
     as_tuple,
     check_choice,
@@ -47,8 +49,7 @@ from trueodds.maps import CalibrationMap, TreeMap
 from trueodds.maps.features import FeatureSpace, score_columns
 from trueodds.numerics.label_targets import class_targets
 from trueodds.numerics.losses import row_losses
-from trueodds.numerics.magnitude import bounded_scores, bounded_weights
-from trueodds.rows import Rows, errors_as_input_errors
+from trueodds.rows import Rows
 
 __all__ = ["TreeCalibrator"]
 
@@ -122,9 +123,8 @@ class TreeCalibrator(FeatureCalibrator):
     replaced by the mean, those of nominal ones by the mode. At prediction, a row with a category
     that did not occur in fitting is calibrated by the inner node that splits on it.
 
-    With an integer ``cv``, the result does not depend on the order of rows, and a whole weight of k
-    equals k repetitions. Weights that are not all whole numbers are first scaled to a mean of one,
-    and each row then stays within one fold.
+    With an integer ``cv``, the result does not depend on the order of rows, and a count of k equals
+    k repetitions. With importances each row stays within one fold.
 
     If no score column varies at a node, an intercept is fitted; in the authors' program rounding
     decides there.
@@ -198,7 +198,15 @@ class TreeCalibrator(FeatureCalibrator):
         if self.categorical is not None:
             as_tuple(self.categorical, "categorical")
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        counts: Any = None,
+        features: Any = None,
+    ) -> Self:
         """Fit the tree and the maps of its nodes.
 
         Parameters
@@ -208,8 +216,11 @@ class TreeCalibrator(FeatureCalibrator):
         y : array-like of shape (n,)
             Labels of any sortable type.
         sample_weight : array-like of shape (n,), default=None
-            Row weights: a whole weight of k equals k repetitions, and a weight of zero leaves the
-            row out.
+            Importance of each row, which stays one observation and is in one fold. A row of
+            importance zero is left out.
+        counts : array-like of shape (n,), default=None
+            How often each row occurred: a count of k equals k repetitions, unless there are
+            importances as well: the repetitions are then in one fold.
         features : array-like or frame of shape (n, n_attributes)
             Original features of the same rows; required.
 
@@ -222,25 +233,32 @@ class TreeCalibrator(FeatureCalibrator):
             scores,
             y,
             sample_weight,
+            counts,
             scale=self.scale,
             classes=self.classes,
             keep_two_columns=True,
         )
         given.of_positive_weight().check_two_classes()
-        weight = given.row_weight
-        space, attributes = FeatureSpace.learn(features, self.categorical, weight)
-        learned = bounded_scores(given.scores, self.scale), bounded_weights(weight)
-        rows = TreeRows(learned[0], space.filled(attributes), given.codes, learned[1])
+        space, attributes = FeatureSpace.learn(features, self.categorical, given.row_weight)
+        bounded = self._bounded(given)
+        learned = bounded.scores, bounded.row_weight
+        rows = TreeRows(
+            learned[0],
+            space.filled(attributes),
+            given.codes,
+            learned[1],
+            are_counts=not given.has_importances,
+        ).of_positive_weight()
         with self._fitting(), errors_as_input_errors(type(self).__name__, *learned):
-            self._grow(rows.of_positive_weight().weighed(), space, given.classes)
-        forecasts = self._tree().apply_to_all(given.scores, features)
-        self._keep_forecasts(forecasts, given.codes, weight)
+            self._grow(rows, space, given.classes)
+        forecasts = self._tree()._apply_to_all(given.scores, features)
+        self._keep_forecasts(forecasts, given)
         return self
 
     def _grow(self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any]) -> None:
         if self.cv != "weka":
             rows = canonical_rows(rows)
-        options = self._tree_options(rows.weight)
+        options = self._tree_options(rows.are_counts)
         tree, self.map_ = self._fit_tree(rows, space, classes, options)
         self.classes_ = classes
         self.n_iterations_ = tree.n_iterations
@@ -269,15 +287,14 @@ class TreeCalibrator(FeatureCalibrator):
         """Set the losses out of fold, and warn if one map for all rows has a smaller one."""
         own, one, total, n_tested = 0.0, 0.0, 0.0, 0
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", TrueoddsWarning)  # the fit itself has warned
+            with ignored_warnings(TrueoddsWarning):  # the fit itself has warned
                 for weight in test_weight:
                     train, test = rows.weighing(rows.weight - weight), rows.weighing(weight)
                     if not len(test.codes) or n_tested >= ENOUGH_ROWS:
                         continue
                     for_one = self._one_map(train, test)
                     _, fitted = self._fit_tree(train, space, self.classes_, options)
-                    own += _loss(fitted.apply_encoded(test.scores, test.attributes), test)
+                    own += _loss(fitted._apply_encoded(test.scores, test.attributes), test)
                     one += _loss(for_one, test)
                     total += float(test.weight.sum())
                     n_tested += len(test.codes)
@@ -300,9 +317,9 @@ class TreeCalibrator(FeatureCalibrator):
         learn, apply = train.scores, test.scores
         if n_classes == 2 and learn.ndim == 2:
             learn, apply = positive_column(learn, self.scale), positive_column(apply, self.scale)
-        rows = Rows(learn, train.codes, train.weight)
+        rows = Rows(learn, train.codes, Weights(None, train.weight))
         rows.check_two_classes()
-        return method.fit_map(rows).apply_to_all(apply)
+        return method.fit_map(rows)._apply_to_all(apply)
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         raise InputError(
@@ -326,15 +343,14 @@ class TreeCalibrator(FeatureCalibrator):
             scores = positive_column(scores, self.scale)
         return score_columns(scores, self.scale)[:, None]
 
-    def _tree_options(self, weight: Floats) -> TreeOptions:
+    def _tree_options(self, are_counts: bool) -> TreeOptions:
         weka = self.cv == "weka"
-        is_whole = bool((weight == np.floor(weight)).all())
         return TreeOptions(
             n_iterations=None if isinstance(self.n_iterations, str) else int(self.n_iterations),
             node_search=self.n_iterations == "node",
             n_folds=5 if self.cv == "weka" else int(self.cv),
             weka=weka,
-            whole_rows=not is_whole,
+            whole_rows=not are_counts,
             seed=as_seed(self.random_state, below=2**31 - 1),
             min_samples=float(self.min_samples),
             max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
@@ -384,7 +400,7 @@ class TreeCalibrator(FeatureCalibrator):
         """
         self._check_fitted("map_")
         array = validate_scores(scores, self.scale, n_columns=len(self.classes_))
-        return self._tree().apply_to_all(array, features)
+        return self._tree()._apply_to_all(array, features)
 
     def export_text(self, *, decimals: int = 3) -> str:
         """The tree as text: one line per branch, with each leaf's weight and map."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._tree.rows import TreeRows
-from trueodds.inputs import Floats, InputScale
+from trueodds.inputs import Floats, InputScale, Weights
 from trueodds.maps import CalibrationMap, LogOddsMap, SoftmaxMap, TreeMap
 
 __all__ = ["leaf_maps", "linear_map"]
@@ -49,7 +49,7 @@ def leaf_maps(
             expected = (counts[above] + 1) / (counts[above].sum() + k)
             maps.append(_constant_map(counts[node] + k * expected, learner.scale))
         else:
-            learner.fit(scores, codes, sample_weight=weight)
+            learner.fit(scores, codes, sample_weight=Weights(None, weight))
             maps.append(learner.map_.with_classes(None))
     return tuple(maps)
 

@@ -14,18 +14,22 @@ __all__ = ["TreeRows", "canonical_rows"]
 
 @dataclass(frozen=True)
 class TreeRows:
-    """Scores (n,) or (n, m), encoded features (n, d), class codes and weights."""
+    """Scores (n,) or (n, m), encoded features (n, d), class codes and weights.
+
+    ``weight`` is what a row is worth in a likelihood; ``are_counts``: whether that is a whole
+    number of rows, which may be in different folds.
+    """
 
     scores: Floats
     attributes: Floats
     codes: Labels
     weight: Floats
+    are_counts: bool
 
     def take(self, rows: Any) -> TreeRows:
         """Some of the rows."""
-        return TreeRows(
-            self.scores[rows], self.attributes[rows], self.codes[rows], self.weight[rows]
-        )
+        own = self.scores[rows], self.attributes[rows], self.codes[rows], self.weight[rows]
+        return TreeRows(*own, self.are_counts)
 
     def of_positive_weight(self) -> TreeRows:
         """Without the rows of weight zero."""
@@ -35,24 +39,17 @@ class TreeRows:
         """Those with a positive weight, of these weights."""
         return replace(self, weight=weight).of_positive_weight()
 
-    def weighed(self) -> TreeRows:
-        """Scale to a mean weight of one, unless weights are whole numbers, which count rows.
-
-        The weight that a node needs to be boosted or split is meant in rows.
-        """
-        if (self.weight == np.floor(self.weight)).all():
-            return self
-        scaled = self.weight * (len(self.weight) / self.weight.sum())
-        return TreeRows(self.scores, self.attributes, self.codes, scaled)
-
 
 def canonical_rows(rows: TreeRows) -> TreeRows:
-    """Sort by class, scores and features, and add up the weights of equal rows.
+    """Sort by class, scores and features, and add up the counts of equal rows.
 
-    The folds are assigned in this order, so input order does not matter and a weight of k is the
-    same as k equal rows.
+    The folds are assigned in this order, so input order does not matter and a count of k is the
+    same as k equal rows. Importances are not added up: a row stays one.
     """
     first = np.column_stack([rows.codes, rows.scores])
+    if not rows.are_counts:
+        full = np.column_stack([first, rows.attributes, rows.weight])
+        return rows.take(np.lexsort(full.T[::-1]))
     order = np.lexsort(first.T[::-1])
     ordered = first[order]
     if not (ordered[1:] == ordered[:-1]).all(axis=1).any():
@@ -62,6 +59,5 @@ def canonical_rows(rows: TreeRows) -> TreeRows:
     ordered = full[order]
     begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
     starts = np.flatnonzero(begins)
-    result = rows.take(order[starts])
     total = np.add.reduceat(rows.weight[order], starts)
-    return TreeRows(result.scores, result.attributes, result.codes, total)
+    return replace(rows.take(order[starts]), weight=total)

@@ -128,12 +128,8 @@ def _whole(
         from trueodds.cli.rows.read import count_rows
 
         used = prepared.tally.used
-        table = count_rows(prepared.relation, used, weight=prepared.columns.weight)
-        effective = None
-        if data.weight is not None:
-            squares = "sum(weight) * sum(weight) / sum(weight * weight)"
-            effective = prepared.relation.aggregate(squares).fetchall()[0][0]
-        return evaluate_counts(table, n_effective=effective, **options), table
+        table = count_rows(prepared.relation, used, prepared.columns)
+        return evaluate_counts(table, **options), table
     rows = data.fetch(prepared, bytes_per_score=60)
     scores = rows.scores
     if data.input_scale == "logit":
@@ -143,7 +139,7 @@ def _whole(
     found = evaluate_classes(
         rows.codes,
         scores,
-        **data.named_weight(rows.weight),
+        sample_weight=rows.weight,
         classes=range(rows.n_classes),
         **options,
     )
@@ -170,7 +166,7 @@ def _groups(
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs a single score column.")
-    found = find_groups(prepared, max_groups, counted=data.counts is not None)
+    found = find_groups(prepared, max_groups)
     gaps: list[Any] = []
 
     def counts() -> Iterator[GroupCounts]:
@@ -206,7 +202,7 @@ def _segments(data: LabeledRowOptions, prepared: Prepared, resamples: int) -> di
             rows.codes,
             rows.scores,
             rows.groups,
-            **data.named_weight(rows.weight),
+            sample_weight=rows.weight,
             classes=[0, 1],
             n_resamples=resamples,
             random_state=data.seed,
@@ -358,7 +354,7 @@ def _measure(
         )
     options: dict[str, Any] = {
         "level": level,
-        **data.named_weight(rows.weight),
+        "sample_weight": rows.weight,
         "classes": [0, 1],
     }
     with working("validating"):

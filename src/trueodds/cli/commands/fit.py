@@ -191,7 +191,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used
-    table = count_rows(prepared.relation, n_rows, weight=columns.weight, scale=columns.scale)
+    table = count_rows(prepared.relation, n_rows, columns, columns.scale)
     if not (table.total_neg and table.total_pos):  # both have rows, perhaps of no weight
         raise InputError("the labels have one class only; calibration needs two.")
     rows = Rows.of_table(table)
@@ -203,8 +203,10 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     fitted = learned.with_classes(prepared.classes.labels)
     seconds = time.perf_counter() - start
     logger.info("fitted a %s map to %s rows in %.3f s", fitted.family, f"{n_rows:,}", seconds)
-    weighted = columns.weight is not None
-    metadata = rows_metadata(calibrator, rows, prepared.classes.counts, weighted=weighted)
+    class_rows = prepared.classes.counts
+    if columns.counts is not None:
+        class_rows = round(table.total_neg), round(table.total_pos)
+    metadata = rows_metadata(calibrator, rows, class_rows)
     return Fit(fitted, metadata, prepared.classes.notes(table))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from trueodds.calibrators import all_calibrators
 from trueodds.cli import options as o
-from trueodds.cli.chosen_method import method_class, method_names
+from trueodds.cli.chosen_method import AUTO, method_class
 from trueodds.cli.output import emit_json, show_table
 
 __all__ = ["describe", "methods"]
@@ -20,7 +21,8 @@ def methods(as_json: o.Json = False) -> None:
     trueodds methods
     trueodds methods --json
     """
-    found = [describe(name, method_class(name)) for name in method_names()]
+    known = {**all_calibrators(), AUTO: method_class(AUTO)}
+    found = [describe(name, kind) for name, kind in sorted(known.items())]
     if as_json:
         emit_json("methods", {"methods": found})
         return
@@ -41,14 +43,14 @@ def methods(as_json: o.Json = False) -> None:
 
 def describe(name: str, kind: type[Any]) -> dict[str, Any]:
     """Return the properties of a calibrator's class."""
-    default = kind()
+    summary = (inspect.getdoc(kind) or "").partition("\n\n")[0]
     return {
         "method": name,
         "class": kind.__name__,
         # Without reStructuredText markup.
-        "description": (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", ""),
-        "native_multiclass": default.learns_classes_jointly,
-        "monotone": default.is_monotone,
-        "needs_features": default.needs_features,
+        "description": " ".join(summary.split()).replace("``", ""),
+        "native_multiclass": kind.learns_classes_jointly,
+        "monotone": kind.is_monotone,
+        "needs_features": kind.needs_features,
         "options": [p for p in inspect.signature(kind).parameters if p != "scale"],
     }

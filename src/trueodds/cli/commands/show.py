@@ -158,9 +158,7 @@ def losses_text(metadata: dict[str, Any]) -> str:
     if "folds" in losses:
         sizes.append(f"{losses['folds']:,} folds")
     if "rows" in losses:
-        whole = round(
-            metadata.get("total_weight", metadata.get("rows", 0))
-        )  # a weight of k is k rows
+        whole = metadata.get("rows", 0)
         of_all = f" of {whole:,}" if losses["rows"] < whole else ""
         sizes.append(f"{losses['rows']:,}{of_all} rows")
     measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ", out of fold"

@@ -91,7 +91,7 @@ def threshold(
         "cost_fp": cost_fp,
         "cost_fn": cost_fn,
         "anytime": anytime,
-        "counts": None if rows.weight is None else rows.weight.astype(int),
+        "counts": None if rows.weight is None else rows.weight.row_counts,
         "classes": range(rows.n_classes),
     }
     content = {"file": data.file, **prepared.describe(), "rows_used": len(rows)}

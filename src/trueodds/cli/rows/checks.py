@@ -40,7 +40,13 @@ class Checks:
     rules: list[Rule] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        from trueodds.engines.rules import label_rules, score_rules, text_rules, weight_rules
+        from trueodds.engines.rules import (
+            count_rules,
+            label_rules,
+            score_rules,
+            text_rules,
+            weight_rules,
+        )
 
         columns, kinds = self.columns, self.source.kinds
         self.rules += score_rules(
@@ -67,6 +73,8 @@ class Checks:
             )
         if columns.weight is not None:
             self.rules += weight_rules(self._number(columns.weight))
+        if columns.counts is not None:
+            self.rules += count_rules(self._number(columns.counts))
 
     @property
     def names(self) -> list[str]:

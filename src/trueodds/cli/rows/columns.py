@@ -32,6 +32,7 @@ class ColumnNames:
     score: tuple[str, ...]
     label: str | None = None
     weight: str | None = None
+    counts: str | None = None
     groups: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
@@ -74,7 +75,7 @@ class ColumnNames:
 
     def _meant(self, name: str, present: list[str]) -> list[str]:
         """The columns of a range or a pattern, but not those that mean something else."""
-        others = {self.label, self.weight, *self.groups, *self.features, *self.named}
+        others = {self.label, self.weight, self.counts, *self.groups, *self.features, *self.named}
         first, colon, last = name.partition(":")
         if colon and first in present and last in present:
             names = present[present.index(first) : present.index(last) + 1]
@@ -84,7 +85,7 @@ class ColumnNames:
 
     def all_names(self) -> list[str]:
         """Every column that is needed."""
-        single = [name for name in (self.label, self.weight) if name is not None]
+        single = [name for name in (self.label, self.weight, self.counts) if name is not None]
         return [*self.score, *single, *self.groups, *self.features, *self.named]
 
 

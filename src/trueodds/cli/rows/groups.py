@@ -45,30 +45,24 @@ class FileGroups:
     groups: tuple[FileGroup, ...]
     left_out: int
     """Groups that are smaller."""
-    counted: bool
-    """Whether weights are counts of rows."""
 
     def counts(self) -> Iterator[GroupCounts]:
         """Read one group after the other."""
         from trueodds.cli.rows.read import count_rows
         from trueodds.metrics import GroupCounts
 
-        weight = self.prepared.columns.weight
+        counted = self.prepared.columns.counts is not None
         for group in self.groups:
             with working(f"{group.column} = {group.name}", self.prepared.source.connection):
                 own = self.relation.filter(group.rows)
-                effective = None
                 rows = group.size
-                if weight is not None:
-                    sums = "sum(weight), sum(weight) * sum(weight) / sum(weight * weight)"
-                    total, effective = own.aggregate(sums).fetchall()[0]
-                    if self.counted:
-                        rows, effective = round(total), None
-                table = count_rows(own, group.size, weight=weight)
-                yield GroupCounts(group.column, group.name, rows, table, effective, group.band)
+                if counted:
+                    rows = round(own.aggregate("sum(counts)").fetchall()[0][0])
+                table = count_rows(own, group.size, self.prepared.columns)
+                yield GroupCounts(group.column, group.name, rows, table, group.band)
 
 
-def find_groups(prepared: Prepared, max_groups: int, *, counted: bool) -> FileGroups:
+def find_groups(prepared: Prepared, max_groups: int) -> FileGroups:
     """Find the largest groups of each group column, by the rule of :func:`group_test`.
 
     The rows are copied once into a temporary table of DuckDB, which goes to disk if it is large;
@@ -91,7 +85,8 @@ def find_groups(prepared: Prepared, max_groups: int, *, counted: bool) -> FileGr
     for number, column in enumerate(prepared.columns.groups):
         name = f"group_{number}"
         if is_number(types[name]):
-            cuts = cuts_of_numbers(rows, name, "weight" if counted else "1")
+            counts = "1" if prepared.columns.counts is None else "counts"
+            cuts = cuts_of_numbers(rows, name, counts)
             if cuts is None:
                 groups = _numbers(rows, name, column)
             else:
@@ -102,7 +97,7 @@ def find_groups(prepared: Prepared, max_groups: int, *, counted: bool) -> FileGr
             groups, n_groups = _texts(rows, name, column, max_groups)
         left_out += max(0, n_groups - max_groups)
         found += groups[:max_groups]
-    return FileGroups(prepared, rows, tuple(found), left_out, counted)
+    return FileGroups(prepared, rows, tuple(found), left_out)
 
 
 def cuts_of_numbers(rows: Any, column: str, times: str = "1") -> tuple[Any, ...] | None:

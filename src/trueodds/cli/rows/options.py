@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from trueodds.basics.shown import shown
-from trueodds.cli.errors import UsageError
 from trueodds.cli.files.encoding import UTF_8
 from trueodds.cli.files.find import Format
 from trueodds.cli.files.open import MEMORY, DataSource, Reading, in_bytes, open_source
@@ -183,7 +181,11 @@ class LabeledRowOptions(LabelOptions, RowOptions):
 
     weight: Annotated[
         str | None,
-        data_option("--weight", metavar="COLUMN", help="Column of importance weights."),
+        data_option(
+            "--weight",
+            metavar="COLUMN",
+            help="Column of importances: a row stays one observation, and only ratios matter.",
+        ),
     ] = None
     input_scale: Annotated[
         Literal["probability", "logit", "raw"],
@@ -215,21 +217,16 @@ class LabeledRowOptions(LabelOptions, RowOptions):
 
     def columns(self, **more: Any) -> ColumnNames:
         """Return the requested columns; ``more`` are other fields of :class:`ColumnNames`."""
-        if self.weight is not None and self.counts is not None:
-            raise UsageError("pass --weight or --counts, not both.")
         return ColumnNames(
             score=tuple(self.score),
             label=self.label,
-            weight=self.weight if self.counts is None else self.counts,
+            weight=self.weight,
+            counts=self.counts,
             scale=self.input_scale,
             classes=tuple(self.class_names or ()),
             unit=self.unit,
             **more,
         )
-
-    def named_weight(self, weight: Any) -> dict[str, Any]:
-        """Return the weights as keyword arguments: counts or importance weights."""
-        return {"sample_weight" if self.counts is None else "counts": weight}
 
     def prepare(
         self, source: DataSource, columns: ColumnNames, *, as_probability: bool = False
@@ -243,14 +240,6 @@ class LabeledRowOptions(LabelOptions, RowOptions):
                 positive=self.positive,
                 as_probability=as_probability,
             )
-            if self.counts is not None:
-                broken = prepared.relation.filter("weight <> floor(weight)")
-                found = broken.project("weight").limit(1).fetchall()
-                if found:
-                    raise UsageError(
-                        f"column {shown(self.counts)} must hold whole numbers of rows; got "
-                        f"{found[0][0]:g}. If these are importance weights, pass --weight."
-                    )
         repeated = prepared.tally.repeated
         if repeated:
             note(

@@ -65,7 +65,7 @@ class Prepared:
     """Good rows with the names that commands use.
 
     ``relation`` has ``scores`` (``score``, or ``score_0``, ``score_1``, …), ``label`` as the code
-    of the class, ``weight``, ``group_0``, … and ``feature_0``, … , if requested.
+    of the class, ``weight``, ``counts``, ``group_0``, … and ``feature_0``, … , if requested.
     """
 
     source: DataSource
@@ -83,6 +83,7 @@ class Prepared:
             "score": list(self.columns.score),
             "label": self.columns.label,
             "weight": self.columns.weight,
+            "counts": self.columns.counts,
             "scale": self.columns.scale,
             "classes": list(self.classes.labels),
         }
@@ -132,8 +133,9 @@ def prepare(
     names = tuple(f"score_{number}" if many else "score" for number in range(len(numbers)))
     parts = [f"{number} AS {name}" for name, number in zip(names, numbers, strict=True)]
     parts.append(f"{classes.code} AS label")
-    if columns.weight is not None:
-        parts.append(f"{columns.number(source, columns.weight)} AS weight")
+    for role, name in (("weight", columns.weight), ("counts", columns.counts)):
+        if name is not None:
+            parts.append(f"{columns.number(source, name)} AS {role}")
     values = group_values(source, good, columns.groups)
     parts += [f"{value} AS group_{number}" for number, value in enumerate(values)]
     parts += [f"{quoted(name)} AS feature_{k}" for k, name in enumerate(columns.features)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +11,13 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.cli.errors import require
 from trueodds.cli.files.open import arrow_batches
+from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.labels import Classes
 from trueodds.cli.rows.prepare import Prepared
 from trueodds.engines.group import MAX_ROWS, group_scores
 from trueodds.engines.sample import sample_positions, take_positions
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, InputScale, Labels
+from trueodds.inputs import Floats, InputScale, Labels, Weights
 from trueodds.table import ScoreTable
 
 __all__ = ["FileRows", "count_rows", "read_rows"]
@@ -35,7 +35,7 @@ class FileRows:
     codes: Labels
     """Positions in ``classes``."""
     classes: tuple[Any, ...]
-    weight: Floats | None
+    weight: Weights | None
     groups: dict[str, npt.NDArray[Any]]
     features: Any
     """An Arrow table, or None."""
@@ -72,7 +72,11 @@ def read_rows(prepared: Prepared, max_rows: int, seed: int = 0) -> FileRows:
     table = pa.Table.from_batches(list(batches))
     columns = [_numbers(table.column(name)) for name in prepared.scores]
     scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-    weight = None if prepared.columns.weight is None else _numbers(table.column("weight"))
+    importance, counts = (
+        None if name is None else _numbers(table.column(role))
+        for role, name in (("weight", prepared.columns.weight), ("counts", prepared.columns.counts))
+    )
+    weight = Weights.read(importance, counts, len(scores))
     groups = {
         name: _group_values(pa, table.column(f"group_{number}"))
         for number, name in enumerate(prepared.columns.groups)
@@ -102,7 +106,10 @@ def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
 
 
 def count_rows(
-    relation: Any, n_rows: int, *, weight: str | None, scale: InputScale = "probability"
+    relation: Any,
+    n_rows: int,
+    columns: ColumnNames,
+    scale: InputScale = "probability",
 ) -> ScoreTable:
     """Count good rows: in memory, or on the engine if there are more than a million.
 
@@ -112,22 +119,24 @@ def count_rows(
         With the columns that :func:`trueodds.cli.rows.prepare.prepare` makes.
     n_rows : int
         How many rows it has.
-    weight : str or None
-        What the file calls the column of weights, if there is one.
+    columns : ColumnNames
+        What the file calls its columns.
     scale : {"probability", "logit", "raw"}, default="probability"
     """
     if n_rows > IN_MEMORY:
-        named = None if weight is None else "weight"
         grouped = group_scores(
-            relation, score="score", label="label", weight=named, scale=scale, checked=True
+            relation,
+            score="score",
+            label="label",
+            weight=None if columns.weight is None else "weight",
+            counts=None if columns.counts is None else "counts",
+            scale=scale,
+            checked=True,
         )
-        return ScoreTable.from_grouped(grouped, MAX_ROWS)
+        return ScoreTable.from_grouped(grouped, MAX_ROWS).scaled()
     found = relation.fetchnumpy()
-    mass = None
-    if weight is not None:
-        mass = found["weight"]
-        if not mass.any():
-            raise InputError(f"weight column {shown(weight)} is zero in all {n_rows:,} rows.")
-        if math.isinf(mass.sum()):
-            raise InputError("the weights overflow when summed; rescale them, e.g. to mean 1.")
-    return ScoreTable.from_codes(found["score"], found["label"] == 1, mass)
+    for role, name in (("weight", columns.weight), ("counts", columns.counts)):
+        if name is not None and not found[role].any():
+            raise InputError(f"weight column {shown(name)} is zero in all {n_rows:,} rows.")
+    weight = Weights.read(found.get("weight"), found.get("counts"), n_rows)
+    return ScoreTable.from_codes(found["score"], found["label"] == 1, weight)

@@ -69,7 +69,7 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
         named = (self.label, self.time, self.kept_apart)
         return ColumnNames(
             tuple(self.score),
-            weight=self.counts,
+            counts=self.counts,
             named=tuple(name for name in named if name is not None),
             scale=fitted.scale,
             sums_to_one=fitted.rows_sum_to_one,

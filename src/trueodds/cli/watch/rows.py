@@ -200,7 +200,7 @@ def direction_note(rows: WatchedRows, fitted: Any, classes: tuple[Any, ...]) -> 
     )
     forecast = np.asarray(fitted(grouped.score))
     order = np.argsort(forecast, kind="stable")
-    table = ScoreTable.of_sorted(forecast[order], grouped.n_neg[order], grouped.n_pos[order])
+    table = ScoreTable.of_sorted(forecast[order], *(one[order] for one in grouped.columns))
     wanted = shown(classes[1])
     return direction_hint(
         table.n_neg,
@@ -253,7 +253,7 @@ class Piece:
     scores: Floats
     codes: Labels
     """−1 where there is no label."""
-    weight: Floats | None
+    counts: Floats | None
     groups: npt.NDArray[Any] | None
     positions: npt.NDArray[np.int64]
     files: npt.NDArray[np.int32]
@@ -301,12 +301,15 @@ class WatchedRows:
     def pieces(self, take: npt.NDArray[np.bool_]) -> Iterator[Piece]:
         """Yield the rows that ``take`` selects, by period, in order of time (or of positions).
 
-        Rows of one time are shuffled, always in the same way: a file that is sorted by its labels
-        must not look like a change in the middle of the day.
+        Rows of one time are shuffled, because a file that is sorted by its labels must not look
+        like a change in the middle of the day. Their order depends on the time and on the number
+        of each row within it, so it is the same whatever else a run reads.
         """
         rows = self.relation
         if "number" in rows.columns:
-            rows = rows.order("number, hash(position + 1), position")
+            place = "row_number() OVER (PARTITION BY number ORDER BY position)"
+            rows = rows.project(f"*, {place} AS place")
+            rows = rows.order("number, hash(number, place), place")
         for batch in arrow_batches(rows):
             whole = self._piece(batch)
             kept = np.flatnonzero(take[whole.positions])
@@ -347,7 +350,7 @@ class WatchedRows:
             column("number"),
             scores[0] if self.n_scores == 1 else np.stack(scores, axis=1),
             batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
-            column("weight"),
+            column("counts"),
             listed("grouping"),
             column("position"),
             column("file"),
@@ -393,8 +396,8 @@ def watched_rows(
     scores = [columns.number(source, name) for name in columns.score]
     parts = [f"{number} AS score_{k}" for k, number in enumerate(scores)]
     parts.append(f"CAST({label} AS INTEGER) AS label")
-    if columns.weight is not None:
-        parts.append(f"{columns.number(source, columns.weight)} AS weight")
+    if columns.counts is not None:
+        parts.append(f"{columns.number(source, columns.counts)} AS counts")
     if group is not None:
         parts.append(f"{as_text(group, source.kinds[group])} AS grouping")
     parts += [f"{quoted(FILE)} AS file", "rowid AS position"]

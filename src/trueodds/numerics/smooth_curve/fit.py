@@ -95,6 +95,7 @@ def fit_smooth_curve(
     *,
     centered_on_scores: bool = True,
     with_simplest: bool = True,
+    offset: float = 0.0,
 ) -> CurvePosterior:
     """The posterior of the curve.
 
@@ -109,7 +110,20 @@ def fit_smooth_curve(
     with_simplest : bool, default=True
         Whether to include models that learn nothing or only a temperature. They improve forecasts,
         but make intervals too narrow.
+    offset : float, default=0
+        Log-odds of the counts minus those of the curve: the classes were not sampled alike. Scores
+        are moved by as much, so that calibrated ones stay a model, and the curve is moved back.
     """
+    if offset:
+        along = offset if centered_on_scores else 0.0
+        posterior = fit_smooth_curve(
+            z + along,
+            n_neg,
+            n_pos,
+            centered_on_scores=centered_on_scores,
+            with_simplest=with_simplest,
+        )
+        return posterior.moved(-along, -offset)
     for_waves, for_steps = n_cells_for(float(n_neg.sum() + n_pos.sum()))
     saturated = (False, False)
     if centered_on_scores:

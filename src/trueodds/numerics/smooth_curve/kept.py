@@ -37,12 +37,15 @@ class KeptCells:
         Weight of each class.
     unit : float
         Divisor of decision values; 1 for probabilities and log-odds.
+    offset : float, default=0
+        Log-odds of the counts minus those of what is to be learned.
     """
 
     z: Floats
     n_neg: Floats
     n_pos: Floats
     unit: float
+    offset: float = 0.0
 
 
 def kept_of_columns(score: Floats, n_neg: Floats, n_pos: Floats, scale: InputScale) -> KeptCells:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,11 @@ class CurvePosterior:
     z: Floats
     weight: Floats
     members: tuple[CurveMember, ...]
+
+    def moved(self, along: float, up: float) -> CurvePosterior:
+        """The same curves, ``along`` farther to the right and ``up`` higher, both in log-odds."""
+        members = tuple(replace(one, mean=one.mean + up) for one in self.members)
+        return replace(self, z=self.z + along, members=members)
 
     def log_odds(self) -> Floats:
         """Return the log-odds of the posterior mean of the probability.

@@ -35,7 +35,7 @@ from trueodds import (
 )
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import TrueoddsWarning
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, Weights
 from trueodds.metrics import expected_calibration_error, maximum_calibration_error
 from trueodds_studies._scratch import Arrays, Scratch
 from trueodds_studies._study import Row, Study
@@ -201,7 +201,7 @@ def _fitted(
     begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TrueoddsWarning)
-        calibrator.fit(scores, y, weight)
+        calibrator.fit(scores, y, Weights.counted(weight))  # the paper's weights count rows
     seconds = time.process_time() - begin
     if not options:
         return calibrator, {}
