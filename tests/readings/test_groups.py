@@ -220,6 +220,15 @@ def test_every_command_gives_the_same_bands_and_verdicts_from_every_format(run, 
     assert CalibrationMonitor.load(state).group_cuts == tuple(bands_of(frame.age)[1])
 
 
+def test_the_worst_group_is_one_of_the_table_though_rows_are_sampled(run, tmp_path):
+    frame = ages()
+    path = write(frame, tmp_path / "ages.csv")
+    found = run("evaluate", path, "-s", "p", "-l", "y", "-g", "age", "--max-rows", "300")["groups"]
+    whole = worst_group_error(frame.y, frame.p, {"age": frame.age})
+    assert ordered(found["worst_group"]["groups"]) == ordered(whole.groups)
+    assert found["worst_group"]["finding"] == str(whole)
+
+
 def test_the_bands_of_a_monitor_are_those_of_its_first_rows(run, tmp_path):
     frame = ages(n=1000)
     IdentityCalibrator().fit(frame.p, frame.y).map_.save(tmp_path / "map.json")

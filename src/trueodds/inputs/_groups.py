@@ -281,12 +281,12 @@ class GroupColumn:
         check_label_length(names, f"group {shown(name)}")
         return cls(name, codes.astype(np.intp), tuple(keys), tuple(names))
 
-    def most_frequent(self, most: int, kept: npt.NDArray[np.intp]) -> GroupColumn:
+    def most_frequent(self, most: int, times: npt.NDArray[Any]) -> GroupColumn:
         """The same with at most ``most`` values: the most frequent, and one for all others."""
         present = [k for k, key in enumerate(self.keys) if key is not None]
         if len(present) <= most or isinstance(self.keys[0], Band):
             return self
-        sizes = np.bincount(self.codes[kept], minlength=len(self))[present]
+        sizes = np.bincount(self.codes, times, minlength=len(self))[present]
         frequent = np.array(present)[np.argsort(-sizes, kind="stable")[: most - 1]]
         new = np.full(len(self), most - 1)
         new[frequent] = np.arange(most - 1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -22,7 +22,7 @@ from trueodds.inputs import (
     check_integer,
     check_level,
 )
-from trueodds.metrics._groups import group_counts, read_grouped
+from trueodds.metrics._groups import GroupCounts, group_counts, read_grouped
 from trueodds.metrics._sample import Forecasts, finite_or_none
 from trueodds.numerics.binning import run_starts
 
@@ -32,7 +32,9 @@ __all__ = [
     "Segment",
     "WorstGroupError",
     "multicalibration_error",
+    "open_gap",
     "worst_group_error",
+    "worst_of_gaps",
 ]
 
 BLOCK_VALUES = 1 << 21
@@ -238,7 +240,8 @@ def multicalibration_error(
         most_values=max_values,
         n_bands=max_values,
     )
-    columns = [column.most_frequent(max_values, kept) for column in columns]
+    times = view.times(kept, len(columns[0].codes))
+    columns = [column.most_frequent(max_values, times) for column in columns]
     cells = _Cells(view, np.stack([column.codes[kept] for column in columns], axis=1))
     sizes = list(map(len, columns))
     segments = list(_partitions(cells, sizes, max_columns, min_rows, max_segments))
@@ -569,22 +572,34 @@ def worst_group_error(
     min_rows = check_integer(min_rows, "min_rows", 1)
     view, columns, kept = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
     found = [
-        group for column in columns for group in group_counts(column, column.codes[kept], view)
+        open_gap(group)
+        for column in columns
+        for group in group_counts(column, column.codes[kept], view)
     ]
-    large = [group for group in found if group.rows >= min_rows] or found
+    return worst_of_gaps(found, level=level, min_rows=min_rows)
+
+
+def open_gap(group: GroupCounts) -> tuple[GroupGap, float]:
+    """The gap of a group without its interval, and the rows that the group is worth."""
+    table = group.table
+    observed = table.total_pos / table.total
+    predicted = float(table.score @ table.weight / table.total)
+    what = group.column, group.value, group.rows
+    return GroupGap(*what, predicted, observed, -math.inf, math.inf, group.band), table.effective
+
+
+def worst_of_gaps(
+    found: Sequence[tuple[GroupGap, float]], *, level: float = 0.9, min_rows: int = 30
+) -> WorstGroupError:
+    """:func:`worst_group_error` of groups that have been measured."""
+    large = [(gap, n) for gap, n in found if gap.rows >= min_rows] or found
     tail = (1 - level) / len(large) / 2
     gaps = []
-    for group in large:
-        table = group.table
-        n = table.effective
-        observed = table.total_pos / table.total
-        predicted = float(table.score @ table.weight / table.total)
-        events = observed * n
+    for gap, n in large:
+        events = gap.observed * n
         low = float(betaincinv(events, n - events + 1, tail)) if events > 0 else 0.0
         high = float(betaincinv(events + 1, n - events, 1 - tail)) if events < n else 1.0
-        ends = predicted - high, predicted - low
-        what = group.column, group.value, group.rows
-        gaps.append(GroupGap(*what, predicted, observed, *ends, group.band))
+        gaps.append(replace(gap, low=gap.predicted - high, high=gap.predicted - low))
     gaps.sort(key=lambda gap: -abs(gap.gap))
     return WorstGroupError(
         error=abs(gaps[0].gap),

@@ -18,7 +18,7 @@ from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
     from trueodds.decisions import DecisionCurve
-    from trueodds.metrics import ClassEvaluation, Evaluation, ValidationReport
+    from trueodds.metrics import ClassEvaluation, Evaluation, GroupCounts, ValidationReport
     from trueodds.table import ScoreTable
 
 __all__ = ["evaluate"]
@@ -162,48 +162,52 @@ def _groups(
     data: LabeledRowOptions, prepared: Prepared, max_groups: int, level: float, resamples: int
 ) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
+    from trueodds.metrics._multicalibration import open_gap, worst_of_gaps
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs a single score column.")
     found = find_groups(prepared, max_groups)
-    measured = evaluate_groups(found.counts(), level=level)
+    gaps: list[Any] = []
+
+    def counts() -> Iterator[GroupCounts]:
+        for group in found.counts():
+            gaps.append(open_gap(group))
+            yield group
+
+    measured = evaluate_groups(counts(), level=level)
     entries = measured.pop("groups")
+    worst = worst_of_gaps(gaps, level=level)
     return {
         **measured,
-        **_worst(data, prepared, level, resamples),
+        "multicalibration": _segments(data, prepared, resamples),
+        "worst_group": {**worst.to_dict(), "finding": str(worst)},
         "left_out": found.left_out,
         "groups": entries,
     }
 
 
-def _worst(
-    data: LabeledRowOptions, prepared: Prepared, level: float, resamples: int
-) -> dict[str, Any]:
-    """The worst segment and the worst group, with their sentences."""
+def _segments(data: LabeledRowOptions, prepared: Prepared, resamples: int) -> dict[str, Any]:
+    """The worst segment, with its sentence."""
     from trueodds.cli.rows.read import read_rows
-    from trueodds.metrics import multicalibration_error, worst_group_error
+    from trueodds.metrics import multicalibration_error
 
     rows = read_rows(prepared, min(data.max_rows, SEGMENT_ROWS), data.seed)
     if rows.is_sample:
         note(
             f"a sample of {len(rows):,} of {rows.n_available:,} rows is used for the "
-            "multicalibration error and the worst group."
+            "multicalibration error."
         )
-    options: dict[str, Any] = {"sample_weight": rows.weight, "classes": [0, 1]}
     with working("measuring segments"):
         segments = multicalibration_error(
             rows.codes,
             rows.scores,
             rows.groups,
+            sample_weight=rows.weight,
+            classes=[0, 1],
             n_resamples=resamples,
             random_state=data.seed,
-            **options,
         )
-        worst = worst_group_error(rows.codes, rows.scores, rows.groups, level=level, **options)
-    return {
-        "multicalibration": {**segments.to_dict(), "finding": str(segments)},
-        "worst_group": {**worst.to_dict(), "finding": str(worst)},
-    }
+    return {**segments.to_dict(), "finding": str(segments)}
 
 
 def _show(
