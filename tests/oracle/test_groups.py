@@ -157,7 +157,7 @@ def test_python_of_tables(name, figures):
     for value in sorted(set(one.group)):
         part = one.group == value
         table = ScoreTable.from_arrays(
-            one.p[part], one.y[part], sample_weight=one.weight[part], pos_label=1
+            one.p[part], one.y[part], counts=one.weight[part], pos_label=1
         )
         rows = int(one.weight[part].sum())
         given.append(metrics.GroupCounts("g", value, rows, table))
