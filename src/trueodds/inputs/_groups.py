@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import Labels
+from trueodds.inputs._arrays import Floats, Labels
 from trueodds.inputs._categories import category_text
 from trueodds.inputs._labels import check_label_length, is_missing
 
@@ -281,12 +281,17 @@ class GroupColumn:
         check_label_length(names, f"group {shown(name)}")
         return cls(name, codes.astype(np.intp), tuple(keys), tuple(names))
 
-    def most_frequent(self, most: int, kept: npt.NDArray[np.intp]) -> GroupColumn:
-        """The same with at most ``most`` values: the most frequent, and one for all others."""
+    def most_frequent(
+        self, most: int, kept: npt.NDArray[np.intp], counts: Floats | None
+    ) -> GroupColumn:
+        """The same with at most ``most`` values: the most frequent, and one for all others.
+
+        ``counts`` is how often each of the rows ``kept`` occurs; by default once.
+        """
         present = [k for k, key in enumerate(self.keys) if key is not None]
         if len(present) <= most or isinstance(self.keys[0], Band):
             return self
-        sizes = np.bincount(self.codes[kept], minlength=len(self))[present]
+        sizes = np.bincount(self.codes[kept], counts, len(self))[present]
         frequent = np.array(present)[np.argsort(-sizes, kind="stable")[: most - 1]]
         new = np.full(len(self), most - 1)
         new[frequent] = np.arange(most - 1)

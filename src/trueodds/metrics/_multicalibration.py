@@ -238,7 +238,7 @@ def multicalibration_error(
         most_values=max_values,
         n_bands=max_values,
     )
-    columns = [column.most_frequent(max_values, kept) for column in columns]
+    columns = [column.most_frequent(max_values, kept, view.row_counts) for column in columns]
     cells = _Cells(view, np.stack([column.codes[kept] for column in columns], axis=1))
     sizes = list(map(len, columns))
     segments = list(_partitions(cells, sizes, max_columns, min_rows, max_segments))
