@@ -107,24 +107,33 @@ def calibration_error(y: Floats, p: Floats, w: Floats, place: Whole, kind: str =
     return float(gap.mean() if kind == "equal" else np.sum(weight * gap) / weight.sum())
 
 
-def debiased_square(y: Floats, p: Floats, w: Floats, place: Whole) -> float:
-    """Σ_b (n_b/n)·[d̄_b² − s_b²/n_b] over bins of weight above 1, where d = y − p."""
+def debiased_square(
+    y: Floats, p: Floats, w: Floats, place: Whole, squares: Floats | None = None
+) -> float:
+    """Σ_b (w_b/w)·[d̄_b² − s_b²/n_b] over bins of more than one row, where d = y − p.
+
+    The rows of a bin are n_b = (Σw)²/Σw²; ``squares`` are w², or w of counts (the default).
+    """
+    squares = w if squares is None else squares
     total = held = 0.0
-    for b in np.unique(place):
+    for b in np.unique(place[w > 0]):
         d, k = (y - p)[place == b], w[place == b]
-        n = k.sum()
-        if n > 1:
-            middle = np.sum(k * d) / n
-            held += n
-            total += n * (middle**2 - np.sum(k * (d - middle) ** 2) / (n - 1) / n)
+        n = k.sum() ** 2 / squares[place == b].sum()
+        if n > 1 + 1e-9:
+            middle = np.average(d, weights=k)
+            held += k.sum()
+            chance = np.average((d - middle) ** 2, weights=k) / (n - 1)
+            total += k.sum() * (middle**2 - chance)
     return float(total / held) if held else 0.0
 
 
-def debiased(y: Floats, p: Floats, w: Floats, place: Whole) -> float:
-    return float(np.sqrt(max(debiased_square(y, p, w, place), 0.0)))
+def debiased(y: Floats, p: Floats, w: Floats, place: Whole, squares: Floats | None = None) -> float:
+    return float(np.sqrt(max(debiased_square(y, p, w, place, squares), 0.0)))
 
 
-def metrics(y: Floats, p: Floats, w: Floats, n_bins: int = 10) -> dict[str, float]:
+def metrics(
+    y: Floats, p: Floats, w: Floats, squares: Floats | None = None, n_bins: int = 10
+) -> dict[str, float]:
     """What ``evaluate`` shows of two classes."""
     even = uniform_bins(p, n_bins)
     equal = bins_between(p, quantile_edges(p, w, 15))
@@ -133,7 +142,7 @@ def metrics(y: Floats, p: Floats, w: Floats, n_bins: int = 10) -> dict[str, floa
         "brier_score": brier(y, p, w),
         "roc_auc": auc(y, p, w),
         "expected_calibration_error": calibration_error(y, p, w, even),
-        "debiased_calibration_error": debiased(y, p, w, equal),
+        "debiased_calibration_error": debiased(y, p, w, equal, squares),
         "maximum_calibration_error": calibration_error(y, p, w, even, "max"),
     }
 
@@ -224,11 +233,14 @@ def lowest_part(y: Floats, p: Floats, w: Floats, share: float) -> tuple[float, f
 # --- tests ------------------------------------------------------------------------------------
 
 
-def spiegelhalter(y: Floats, p: Floats, counts: Floats) -> tuple[float, float]:
-    """z and its two-sided p-value; each count stands for so many rows."""
+def spiegelhalter(
+    y: Floats, p: Floats, w: Floats, squares: Floats | None = None
+) -> tuple[float, float]:
+    """z and its two-sided p-value; weights are counts, unless ``squares`` are their squares."""
+    squares = w if squares is None else squares
     z = float(
-        np.sum(counts * (y - p) * (1 - 2 * p))
-        / np.sqrt(np.sum(counts * (1 - 2 * p) ** 2 * p * (1 - p)))
+        np.sum(w * (y - p) * (1 - 2 * p))
+        / np.sqrt(np.sum(squares * (1 - 2 * p) ** 2 * p * (1 - p)))
     )
     return z, float(2 * stats.norm.sf(abs(z)))
 
@@ -343,8 +355,8 @@ def exact_test(y: Floats, p: Floats, counts: Floats) -> dict[str, Any]:
 
 
 def normal_test(y: Floats, p: Floats, w: Floats, gain: Floats) -> float:
-    """Σ w·gain·(y − p) over the standard deviation that so many rows of weight 1 have."""
-    error = np.sqrt(np.sum(w * gain**2 * p * (1 - p)))
+    """Σ w·gain·(y − p) over its standard deviation, each row being one observation."""
+    error = np.sqrt(np.sum(w**2 * gain**2 * p * (1 - p)))
     return float(2 * stats.norm.sf(abs(np.sum(w * gain * (y - p))) / error))
 
 
@@ -367,7 +379,7 @@ def importance_test(y: Floats, p: Floats, w: Floats) -> dict[str, Any]:
         {
             "low": cuts[b],
             "high": cuts[b + 1],
-            "weight": weight[b] / share,
+            "weight": weight[b],
             "mean_prob": predicted[b],
             "frequency": observed[b],
             "p_value": each[b],

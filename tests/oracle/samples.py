@@ -36,6 +36,21 @@ class Sample:
         return self.y, self.p, self.weight
 
     @property
+    def are_counts(self) -> bool:
+        """Whether the weights are whole numbers of rows."""
+        return bool(np.all(self.weight == np.round(self.weight)))
+
+    @property
+    def squares(self) -> Floats:
+        """The weights in the variance of a sum."""
+        return self.weight if self.are_counts else self.weight**2
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The weights as arguments of Python."""
+        return {} if self.w is None else {"counts" if self.are_counts else "sample_weight": self.w}
+
+    @property
     def expanded(self) -> tuple[Floats, Floats, Floats]:
         """A weight of k as k rows."""
         times = self.weight.astype(int)
@@ -46,8 +61,7 @@ class Sample:
         """How a command is told of the columns."""
         words = ["--score", "p", "--label", "y"]
         if self.w is not None:
-            whole = bool(np.all(self.w == np.round(self.w)))
-            words += ["--counts" if whole else "--weight", "w"]
+            words += ["--counts" if self.are_counts else "--weight", "w"]
         # Where the order of the labels leaves no doubt, the default is tested.
         return words + ([] if self.labels == ("0", "1") else ["--positive", self.labels[1]])
 

@@ -45,7 +45,7 @@ def evaluation(one):
     """The key ``evaluation`` of two classes."""
     y, p, w = one.rows
     whole = one.name != "fractions"
-    estimates = oracles.metrics(y, p, w)
+    estimates = oracles.metrics(y, p, w, one.squares)
     drawn = oracles.Resamples(y, p, w, 2000 if w.sum() < 3000 else 1000, effective(one))
     measured = {
         name: ends(drawn.interval(name, LEVEL, None if whole else value), value)
@@ -53,12 +53,11 @@ def evaluation(one):
         else nothing(value)
         for name, value in estimates.items()
     }
+    z, p_value = oracles.spiegelhalter(y, p, w, one.squares)
     if whole:
-        z, p_value = oracles.spiegelhalter(y, p, w)
         tests = oracles.exact_test(y, p, w)
         del tests["least"]
     else:
-        z, p_value = oracles.spiegelhalter(y, p, w * effective(one) / w.sum())
         tests = oracles.importance_test(y, p, w)
     wanted = {
         "metrics": measured,
@@ -67,7 +66,7 @@ def evaluation(one):
         "mean_test": {"p_value": chance(tests["mean"])},
         "p_value": chance(tests["p_value"]),
         "curve": curve(one),
-        "n": w.sum(),
+        "n": effective(one),
         "prevalence": oracles.mean(y, w),
         "mean_score": oracles.mean(p, w),
     }
@@ -151,9 +150,8 @@ def test_every_number_of_two_classes(one, kind, figures, command, folder):
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
 def test_command_and_python_agree_to_the_last_digit(one, figures, command, folder):
     found = command("evaluate", one.write(folder), *one.options(), "--resamples", 2000)
-    table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
-    given = {"n_effective": effective(one)} if one.name == "fractions" else {}
-    same = metrics.evaluate_counts(table, n_resamples=2000, **given)
+    table = ScoreTable.from_arrays(one.p, one.y, **one.given)
+    same = metrics.evaluate_counts(table, n_resamples=2000)
     expected = {
         name: {
             key: getattr(value, key)
@@ -300,7 +298,7 @@ def test_every_number_of_several_classes(weighted, figures, command, folder):
     even = oracles.uniform_bins(top, 10)
     equal = oracles.bins_between(top, oracles.quantile_edges(top, w, 15))
     estimates["expected_calibration_error"] = oracles.calibration_error(right, top, w, even)
-    estimates["debiased_calibration_error"] = oracles.debiased(right, top, w, equal)
+    estimates["debiased_calibration_error"] = oracles.debiased(right, top, w, equal, w**2)
     z, p_value = oracles.spiegelhalter_classes(rows.codes, rows.q, w)
     measured = {}
     for name, value in estimates.items():
@@ -362,7 +360,7 @@ def test_the_sentence_has_the_numbers_of_the_document(command, folder):
 def test_the_printed_table_has_the_numbers_of_the_document(one, figures, command, printed, folder):
     words = ["evaluate", one.write(folder), *one.options(), "--resamples", 2000]
     found, text = command(*words)["evaluation"], printed(*words)
-    for name, metric in oracles.metrics(*one.rows).items():
+    for name, metric in oracles.metrics(*one.rows, one.squares).items():
         (line,) = (
             line for line in text.splitlines() if line.split("  ")[0].strip() == TITLES[name]
         )

@@ -30,30 +30,28 @@ def test_losses_errors_and_ranking(one, figures):
     rate = np.sum(w * y) / w.sum()
     square = oracles.brier(y, p, w)
     found = {
-        "log_loss": metrics.log_loss(y, p, sample_weight=w),
-        "brier_score": metrics.brier_score(y, p, sample_weight=w),
-        "root_mean_squared_error": metrics.root_mean_squared_error(y, p, sample_weight=w),
-        "accuracy": metrics.accuracy(y, p, sample_weight=w),
+        "log_loss": metrics.log_loss(y, p, **one.given),
+        "brier_score": metrics.brier_score(y, p, **one.given),
+        "root_mean_squared_error": metrics.root_mean_squared_error(y, p, **one.given),
+        "accuracy": metrics.accuracy(y, p, **one.given),
         "accuracy_score": metrics.accuracy_score(y, p > 0.5, sample_weight=w),
-        "c_statistic": metrics.c_statistic(y, p, sample_weight=w),
+        "c_statistic": metrics.c_statistic(y, p, **one.given),
         "roc_auc_score": metrics.roc_auc_score(y, p, sample_weight=w),
-        "scaled_brier_score": metrics.scaled_brier_score(y, p, sample_weight=w),
-        "observed_expected_ratio": metrics.observed_expected_ratio(y, p, sample_weight=w),
-        "ece": metrics.expected_calibration_error(y, p, sample_weight=w),
-        "ece, equal": metrics.expected_calibration_error(y, p, sample_weight=w, weighting="equal"),
+        "scaled_brier_score": metrics.scaled_brier_score(y, p, **one.given),
+        "observed_expected_ratio": metrics.observed_expected_ratio(y, p, **one.given),
+        "ece": metrics.expected_calibration_error(y, p, **one.given),
+        "ece, equal": metrics.expected_calibration_error(y, p, **one.given, weighting="equal"),
         "ece, quantile": metrics.expected_calibration_error(
-            y, p, sample_weight=w, strategy="quantile", n_bins=6
+            y, p, **one.given, strategy="quantile", n_bins=6
         ),
-        "mce": metrics.maximum_calibration_error(y, p, sample_weight=w),
+        "mce": metrics.maximum_calibration_error(y, p, **one.given),
         "mce, quantile": metrics.maximum_calibration_error(
-            y, p, sample_weight=w, strategy="quantile", n_bins=6
+            y, p, **one.given, strategy="quantile", n_bins=6
         ),
-        "debiased": metrics.debiased_calibration_error(y, p, sample_weight=w),
-        "debiased, squared": metrics.debiased_calibration_error(
-            y, p, sample_weight=w, squared=True
-        ),
+        "debiased": metrics.debiased_calibration_error(y, p, **one.given),
+        "debiased, squared": metrics.debiased_calibration_error(y, p, **one.given, squared=True),
         "debiased, uniform": metrics.debiased_calibration_error(
-            y, p, sample_weight=w, strategy="uniform", n_bins=10, squared=True
+            y, p, **one.given, strategy="uniform", n_bins=10, squared=True
         ),
     }
     expected = {
@@ -71,9 +69,9 @@ def test_losses_errors_and_ranking(one, figures):
         "ece, quantile": oracles.calibration_error(y, p, w, six),
         "mce": oracles.calibration_error(y, p, w, even, "max"),
         "mce, quantile": oracles.calibration_error(y, p, w, six, "max"),
-        "debiased": oracles.debiased(y, p, w, equal),
-        "debiased, squared": oracles.debiased_square(y, p, w, equal),
-        "debiased, uniform": oracles.debiased_square(y, p, w, even),
+        "debiased": oracles.debiased(y, p, w, equal, one.squares),
+        "debiased, squared": oracles.debiased_square(y, p, w, equal, one.squares),
+        "debiased, uniform": oracles.debiased_square(y, p, w, even, one.squares),
     }
     figures.compare("metrics: losses, errors, ranking", found, expected)
 
@@ -98,8 +96,8 @@ def test_bins_that_part_ties_are_filled_to_the_same_number_of_rows(ties, one, fi
 @pytest.mark.parametrize("one", [samples.tiny(), samples.counts()], ids=["tiny", "counts"])
 def test_smooth_error_is_its_integral(one, figures):
     y, p, w = one.rows
-    at = metrics.smooth_calibration_error(y, p, bandwidth=0.07, sample_weight=w)
-    found = [at, metrics.smooth_calibration_error(y, p, sample_weight=w)]
+    at = metrics.smooth_calibration_error(y, p, bandwidth=0.07, **one.given)
+    found = [at, metrics.smooth_calibration_error(y, p, **one.given)]
     fixed = oracles.smooth_calibration_error(y, p, w)
     expected = [oracles.smooth_error(y, p, w, 0.07), fixed]
     near = [Near(value, 3e-4 * value) for value in expected]
@@ -112,9 +110,10 @@ def test_decompositions_add_up_to_the_loss(loss, one, figures):
     y, p, w = one.rows
     held = w > 0
     y, p, w = y[held], p[held], w[held]
+    given = {name: values[held] for name, values in one.given.items()}
     _, place = np.unique(p, return_inverse=True)
-    corp = metrics.corp_decomposition(y, p, loss=loss, sample_weight=w)
-    parts = metrics.calibration_refinement(y, p, loss=loss, sample_weight=w)
+    corp = metrics.corp_decomposition(y, p, loss=loss, **given)
+    parts = metrics.calibration_refinement(y, p, loss=loss, **given)
     figures.compare(
         "metrics: smooth error, decompositions, ends",
         [dataclasses.asdict(corp), dataclasses.asdict(parts)],
@@ -125,7 +124,7 @@ def test_decompositions_add_up_to_the_loss(loss, one, figures):
     by_mass = oracles.bins_between(p, oracles.quantile_edges(p, w, 10))
     for strategy, place in (("uniform", oracles.uniform_bins(p, 10)), ("quantile", by_mass)):
         binned = metrics.calibration_refinement(
-            y, p, loss=loss, n_bins=10, strategy=strategy, sample_weight=w
+            y, p, loss=loss, n_bins=10, strategy=strategy, **given
         )
         figures.compare(
             "metrics: smooth error, decompositions, ends",
@@ -138,7 +137,7 @@ def test_decompositions_add_up_to_the_loss(loss, one, figures):
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
 def test_ends_of_the_ranking(one, fraction, figures):
     y, p, w = one.rows
-    found = metrics.tail_calibration(y, p, fraction=fraction, sample_weight=w)
+    found = metrics.tail_calibration(y, p, fraction=fraction, **one.given)
     low = oracles.lowest_part(y, p, w, fraction)
     high = oracles.lowest_part(1 - y, 1 - p, w, fraction)
     figures.compare(
@@ -338,9 +337,8 @@ def test_guaranteed_band_is_that_of_all_runs_of_neighbors(one, figures):
 @pytest.mark.parametrize("one", SAMPLES, ids=NAMES)
 def test_reliability_curve_has_the_means_of_its_bins(one, strategy, figures):
     y, p, w = one.rows
-    curve = metrics.reliability_curve(
-        y, p, strategy=strategy, n_bins=10, band=None, sample_weight=w
-    )
+    w = w * w.sum() / one.squares.sum()  # importances sum to the effective rows
+    curve = metrics.reliability_curve(y, p, strategy=strategy, n_bins=10, band=None, **one.given)
     edges = oracles.quantile_edges(p, w, 10)
     place = oracles.uniform_bins(p, 10) if strategy == "uniform" else oracles.bins_between(p, edges)
     expected = oracles.bin_table(y, p, w, place)
@@ -392,7 +390,7 @@ def test_flexible_curves_of_the_diagram_are_those_of_the_errors(figures):
 def test_smooth_curve_is_a_kernel_average(one, figures):
     """Of residuals, by a reflected Gaussian with the bandwidth of the smooth calibration error."""
     y, p, w = one.rows
-    curve = metrics.reliability_curve(y, p, strategy="smooth", band=None, sample_weight=one.w)
+    curve = metrics.reliability_curve(y, p, strategy="smooth", band=None, **one.given)
     sigma = oracles.smooth_calibration_error(y, p, w)
     images = [2 * k + sign * p for k in range(-1, 3) for sign in (1, -1)]
     kernel = sum(
@@ -447,7 +445,7 @@ def test_several_classes(weighted, figures):
     expected = {name: oracles.mean(values, w) for name, values in each.items()}
     even = oracles.uniform_bins(top, 10)
     expected["expected_calibration_error"] = oracles.calibration_error(right, top, w, even)
-    expected["debiased_calibration_error"] = oracles.debiased(right, top, w, equal)
+    expected["debiased_calibration_error"] = oracles.debiased(right, top, w, equal, w**2)
     estimates = {name: one.estimate for name, one in found.metrics.items()}
     figures.compare("metrics: several classes", estimates, expected)
     z, p_value = oracles.spiegelhalter_classes(rows.codes, rows.q, w)
@@ -495,7 +493,7 @@ def test_a_table_of_counts_equals_its_rows(one, figures):
     if one.name == "fractions":
         pytest.skip("fractions cannot be written out as rows")
     y, p, _ = one.expanded
-    table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
+    table = ScoreTable.from_arrays(one.p, one.y, **one.given)
     rows = ScoreTable.from_arrays(p, y)
     first = metrics.evaluate_counts(table, n_resamples=20)
     second = metrics.evaluate_counts(rows, n_resamples=20)
@@ -532,14 +530,14 @@ def _by_rows(y, p):
 def test_the_mean_is_tested_by_the_poisson_binomial_distribution(one, figures):
     if one.name == "fractions":
         pytest.skip("the exact distribution is one of counts")
-    table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
+    table = ScoreTable.from_arrays(one.p, one.y, **one.given)
     found = metrics.evaluate_counts(table, n_resamples=20).mean_test.p_value
     figures.compare("metrics: tests of evaluate", found, chance(oracles.mean_test(*one.rows)))
 
 
 @pytest.mark.parametrize("one", INNER, ids=[one.name for one in INNER])
 def test_the_slope_is_tested_as_if_counts_were_rows(one, figures):
-    table = ScoreTable.from_arrays(one.p, one.y, sample_weight=one.w)
+    table = ScoreTable.from_arrays(one.p, one.y, **one.given)
     found = metrics.evaluate_counts(table, n_resamples=20)
     figures.compare(
         "metrics: tests of evaluate",

@@ -35,7 +35,7 @@ MOST_DRAWN = 2.0**62
 class Cells:
     """How labels or rows are drawn anew: only their number in each narrow cell is.
 
-    Importances in a cell are drawn as so many rows of equal importance that the sum has its
+    Importances in a cell are drawn as rows of equal importance, whose number gives the sum its
     variance: (Σw)²/Σw² rows.
 
     Parameters

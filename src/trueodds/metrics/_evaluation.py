@@ -124,9 +124,9 @@ class Resampler:
 
     A resample is a count for each unit, and its sums are the counts times ``worth`` times ``sums``.
     The units of a table are the rows of one class in a cell of neighboring scores: all cells of
-    negatives in the order of their scores, then all of positives. Importances in a cell are so
-    many rows of equal importance that a sum has their variance. The units of several classes are
-    random blocks.
+    negatives in the order of their scores, then all of positives. Importances in a
+    cell are (Σw)²/Σw² rows of equal importance, so that a sum has their variance. The units of
+    several classes are random blocks.
 
     Parameters
     ----------
@@ -425,7 +425,7 @@ def evaluate_counts(
 
     Notes
     -----
-    With importances, which a table has if it knows their squares, intervals, band and tests use
+    With a table of importances (``square_neg`` and ``square_pos``), intervals, band and tests use
     Σw² for variances and (Σw)²/Σw² for the number of rows. The exact tests become normal ones.
 
     Intervals are those of :func:`confidence_interval` (BCa; centered for the debiased error), but

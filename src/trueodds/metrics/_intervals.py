@@ -252,7 +252,7 @@ def _has_argument(metric: Metric, name: str, *, any_name: bool = False) -> bool:
 def metric_of_rows(metric: Metric) -> Callable[..., float]:
     """A metric as a function of labels, probabilities, :class:`Weights` or None, and its options.
 
-    It gets what its arguments ask for: importances as ``sample_weight`` and counts as ``counts``;
+    It gets what it has arguments for: importances as ``sample_weight`` and counts as ``counts``;
     their product as ``sample_weight``, if that is all it takes; or the rows written out.
     """
     weighted = _has_argument(metric, "sample_weight", any_name=True)
