@@ -106,7 +106,8 @@ class Estimator:
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the estimator is fitted."""
-        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+        names = list(vars(self))  # another thread may add what it computes
+        return any(name.endswith("_") and not name.startswith("_") for name in names)
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of a classifier whose input is one or more columns of scores."""

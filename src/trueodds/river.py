@@ -11,13 +11,14 @@ from typing import Any
 from river import base, linear_model
 
 from trueodds.basics.shown import shown
+from trueodds.basics.threads import Locked
 from trueodds.exceptions import InputError
 from trueodds.online import OnlineCalibrator
 
 __all__ = ["OnlineCalibratedClassifier"]
 
 
-class OnlineCalibratedClassifier(base.Wrapper, base.Classifier):  # type: ignore[misc]
+class OnlineCalibratedClassifier(Locked, base.Wrapper, base.Classifier):  # type: ignore[misc]
     """A river classifier with calibrated probabilities.
 
     Each row is forecast before the classifier learns it, and the forecast with its label is what
@@ -34,6 +35,10 @@ class OnlineCalibratedClassifier(base.Wrapper, base.Classifier):  # type: ignore
     ----------
     calibrator : OnlineCalibrator
         What was learned: ``map_``, ``experts_``, ``regret_`` and ``bound_``.
+
+    Notes
+    -----
+    Threads may share it, if the classifier inside is used through it alone.
 
     Examples
     --------

@@ -166,12 +166,17 @@ class Rows:
         return replace(self.take(order[first]), weight=Weights(importance, count)), cell_of_row
 
     def of_positive_weight(self) -> Self:
-        """Without the rows of weight zero."""
-        if self.weight is None or self.weight.values.all():
-            return self
-        kept = self.weight.values > 0
-        logger.info("left out %s rows of weight zero", f"{len(kept) - kept.sum():,}")
-        return self.take(kept)
+        """Without the rows of weight zero, and without counts if these are one each."""
+        rows = self
+        if self.weight is not None and not self.weight.values.all():
+            kept = self.weight.values > 0
+            logger.info("left out %s rows of weight zero", f"{len(kept) - kept.sum():,}")
+            rows = self.take(kept)
+        weight = rows.weight
+        if weight is None or weight.count is None or (weight.count != 1).any():
+            return rows
+        one_each = None if weight.importance is None else Weights(weight.importance)
+        return replace(rows, weight=one_each)
 
     def in_counts(self, *, by_class: bool = False) -> Self:
         """The same rows with the counts that they are worth in a likelihood.

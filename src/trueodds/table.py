@@ -155,12 +155,19 @@ class ScoreTable:
         return self.total**2 / float(self.square_weight.sum())
 
     def scaled(self) -> ScoreTable:
-        """The same with importances that sum to the effective rows; counts are unchanged."""
+        """The same with importances that sum to the effective rows; counts are unchanged.
+
+        Importances that are all alike become counts.
+        """
         if self.are_counts:
             return self
         factor = float(self.weight.sum() / self.square_weight.sum())
         powers = factor, factor, factor**2, factor**2
-        columns = (column * power for column, power in zip(self.columns, powers, strict=True))
+        columns = [column * power for column, power in zip(self.columns, powers, strict=True)]
+        counts = [np.rint(column) for column in columns[:2]]
+        near = zip(columns, counts * 2, strict=True)
+        if all((np.abs(column - whole) <= 1e-9 * whole).all() for column, whole in near):
+            return self._of_checked(self.score, *counts)
         return self._of_checked(self.score, *columns)
 
     @cached_property

@@ -53,7 +53,9 @@ def test_groups_in_a_file_give_what_python_gives(run, file, rows):
     options = ["-s", "p", "-l", "y", "--at-most", "0.2", "--group", "region"]
     found = run("threshold", file, *options, "--json").json
     expected = guaranteed_thresholds(y, p, groups=region, at_most=0.2)
-    assert found["groups"] == [{"value": k, **v.to_dict()} for k, v in expected.items()]
+    assert found["groups"] == [
+        {"value": k, "band": None, **v.to_dict()} for k, v in expected.items()
+    ]
     shown = run("threshold", file, *options).out
     assert f"{expected['north'].threshold:g}" in shown
 
@@ -75,7 +77,9 @@ def test_a_growing_file_gives_what_python_gives(run, file, rows):
     assert "at all sample sizes together" in found["finding"]
     found = run("threshold", file, *options, "--group", "region").json
     expected = guaranteed_thresholds(y, p, groups=region, at_most=0.2, anytime=True)
-    assert found["groups"] == [{"value": k, **v.to_dict()} for k, v in expected.items()]
+    assert found["groups"] == [
+        {"value": k, "band": None, **v.to_dict()} for k, v in expected.items()
+    ]
 
 
 def test_groups_of_counted_lines_are_groups_of_rows(run, csv_file, rows):
@@ -88,7 +92,9 @@ def test_groups_of_counted_lines_are_groups_of_rows(run, csv_file, rows):
     expected = guaranteed_thresholds(
         np.repeat(y, n), np.repeat(p, n), groups=np.repeat(region, n), at_most=0.2
     )
-    assert found["groups"] == [{"value": k, **v.to_dict()} for k, v in expected.items()]
+    assert found["groups"] == [
+        {"value": k, "band": None, **v.to_dict()} for k, v in expected.items()
+    ]
 
 
 @pytest.mark.parametrize(

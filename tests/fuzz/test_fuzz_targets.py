@@ -85,7 +85,7 @@ def test_a_target_notices_a_broken_promise(monkeypatch):
     from trueodds.cli.rows import prepare
     from trueodds.monitoring import _bets
 
-    monkeypatch.setattr(maps.LogOddsMap, "apply", lambda *_: 1.5)
+    monkeypatch.setattr(maps.LogOddsMap, "_apply_valid", lambda *_: 1.5)
     monkeypatch.setattr(_bets.History, "from_dict", lambda *_: 1 / 0)
     monkeypatch.setattr(prepare, "find_classes", lambda *_: 1 / 0)
     for target in (fuzz_maps, fuzz_states, fuzz_rows):

@@ -71,7 +71,7 @@ def test_counts_are_rows_and_importance_weights_are_refused():
     np.testing.assert_array_equal(twice.lower, weighted.lower)
     np.testing.assert_array_equal(twice.upper, weighted.upper)
     with pytest.raises(InputError, match=r"a guaranteed band is one of counts.*pass it as counts"):
-        reliability_curve(y, x, band="guaranteed", sample_weight=np.full(300, 0.5))
+        reliability_curve(y, x, band="guaranteed", sample_weight=np.arange(1, 301))
 
 
 def test_options_are_checked():

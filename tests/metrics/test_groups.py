@@ -227,4 +227,4 @@ def test_false_alarms_of_all_labels_of_a_small_sample_are_enumerated():
 def test_every_kind_of_missing_value_is_one_group(missing):
     groups = np.array([np.float64(2.0), missing] * 20, dtype=object)
     found = group_test(np.arange(40) % 2, np.linspace(0.1, 0.9, 40), groups)
-    assert sorted(test.value for test in found) == ["(missing)", "2.0"]
+    assert sorted(test.value for test in found) == ["(missing)", "2"]

@@ -206,16 +206,16 @@ def test_the_charcoal_papers_synthetic_scores_have_an_error_of_9_percent():
 
 
 @pytest.mark.parametrize("metric", CLASSIC)
-def test_weights_equal_repetition_and_order_does_not_matter(metric):
+def test_counts_equal_repetition_and_order_does_not_matter(metric):
     rng = np.random.default_rng(1)
     p = rng.random(60).round(2)
     y = (rng.random(60) < p).astype(int)
     w = rng.integers(0, 4, 60)
-    weighted = metric(y, p, sample_weight=w)
-    assert metric(np.repeat(y, w), np.repeat(p, w)) == pytest.approx(weighted, rel=1e-12)
+    counted = metric(y, p, counts=w)
+    assert metric(np.repeat(y, w), np.repeat(p, w)) == pytest.approx(counted, rel=1e-12)
     order = rng.permutation(60)
-    shuffled = metric(y[order], p[order], sample_weight=w[order])
-    assert shuffled == pytest.approx(weighted, rel=1e-12)
+    shuffled = metric(y[order], p[order], counts=w[order])
+    assert shuffled == pytest.approx(counted, rel=1e-12)
 
 
 @pytest.mark.parametrize("metric", CLASSIC)

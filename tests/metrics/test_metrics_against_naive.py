@@ -24,7 +24,10 @@ def close(actual, expected):
 
 
 def weights(w, weighted):
-    return {"sample_weight": w} if weighted else {}
+    """Whole numbers as counts, others as importances."""
+    if not weighted:
+        return {}
+    return {"counts" if np.array_equal(w, np.round(w)) else "sample_weight": w}
 
 
 @pytest.mark.slow

@@ -163,30 +163,29 @@ def test_coxs_test_of_an_evaluation_is_right_for_scores_in_whole_per_cent(seed):
     assert found.finding().startswith("Not calibrated.")
 
 
-def test_an_effective_number_of_rows_makes_weights_importance_weights():
+def test_a_table_of_importances_is_worth_its_effective_rows():
     rng = np.random.default_rng(5)
     p = rng.random(400)
     y = rng.random(400) < p**1.5
     rows = metrics.evaluate_counts(ScoreTable.from_arrays(p, y), n_resamples=50)
     heavy = ScoreTable.from_arrays(p, y, np.full(400, 12.5))
-    found = metrics.evaluate_counts(heavy, n_effective=400, n_resamples=50)
+    found = metrics.evaluate_counts(heavy, n_resamples=50)
+    assert found.n == pytest.approx(400)
     assert found.metrics["brier_score"].low == pytest.approx(rows.metrics["brier_score"].low)
     assert found.test.p_value == pytest.approx(rows.test.p_value)
     assert found.slope_test.p_value == pytest.approx(rows.slope_test.p_value)
     # Normal tests, not exact ones.
     assert np.log(found.p_value) == pytest.approx(np.log(rows.p_value), rel=0.1)
-    with pytest.raises(InputError, match="n_effective must be a number of at least 1"):
-        metrics.evaluate_counts(heavy, n_effective=0)
 
 
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([1, 2], r"counts must have shape \(3,\), as y_true has; got \(2,\)"),
+        ([1, 2], r"counts must have shape \(3,\); got \(2,\)"),
         ([1, 2.5, 1], "counts must be whole numbers of rows, 0 or more; got 2.5 at index 1"),
         ([1, -1, 1], "got -1 at index 1.*pass them as sample_weight"),
         ([0, 0, 0], "counts are zero everywhere"),
-        ([[1], [1], [1]], r"counts must be 1-D; got shape \(3, 1\)"),
+        ([[1], [1], [1]], r"counts must have shape \(3,\); got \(3, 1\)"),
     ],
 )
 def test_what_does_not_count_rows_is_refused(counts, message):

@@ -18,7 +18,7 @@ from trueodds.metrics import (
     validation_sample_size,
 )
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve
-from trueodds.metrics._sample import read_two_classes as binary_view
+from trueodds.metrics._sample import read_sample
 from trueodds.metrics._validation import _delong, _observed_expected, _wald
 
 
@@ -102,7 +102,7 @@ def test_many_probabilities_are_put_in_cells_that_change_next_to_nothing():
     p = rng.beta(0.5, 2, 4600)
     y = (rng.random(4600) < p**1.3).astype(float)
     expected = np.abs(np.clip(naive.loess(p, y, p[:500]), 0, 1) - p[:500])
-    curve = FlexibleCurve.of(binary_view(y, p, None, None), CurveOptions())
+    curve = FlexibleCurve.of(read_sample(y, p), CurveOptions())
     assert not curve.exact
     values = curve.values(np.ones(4600), fine=True)[curve.index]
     np.testing.assert_allclose(np.abs(values - p)[:500], expected, atol=2e-3)
@@ -135,11 +135,11 @@ def test_intercept_and_slope_are_those_of_an_unpenalised_logistic_regression(sam
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.__name__)
-def test_a_weight_of_k_equals_k_repetitions(sample, figure):
+def test_a_count_of_k_equals_k_repetitions(sample, figure):
     y, p = sample[0][:80], sample[1][:80]
-    weight = np.random.default_rng(3).integers(0, 4, 80)
-    repeated = figure(np.repeat(y, weight), np.repeat(p, weight))
-    assert figure(y, p, sample_weight=weight) == pytest.approx(repeated, abs=1e-9)
+    counts = np.random.default_rng(3).integers(0, 4, 80)
+    repeated = figure(np.repeat(y, counts), np.repeat(p, counts))
+    assert figure(y, p, counts=counts) == pytest.approx(repeated, abs=1e-9)
 
 
 def test_probabilities_of_exactly_0_and_1_have_a_finite_slope(sample):
@@ -208,7 +208,7 @@ def test_intervals_by_formula_hold_the_truth_about_as_often_as_they_say():
     hits = dict.fromkeys(truth, 0)
     for _ in range(300):
         z = rng.normal(size=400)
-        view = binary_view(rng.random(400) < expit(z), expit(1.5 * z), None, None)
+        view = read_sample(rng.random(400) < expit(z), expit(1.5 * z))
         found = {
             "slope": _wald(view, 0.9, [])["slope"],
             "observed_expected": _observed_expected(view, 0.9),
@@ -279,7 +279,7 @@ def test_a_function_without_weights_is_not_given_any(sample):
         return np.mean(p - y)
 
     with pytest.raises(InputError, match="bias has no argument sample_weight"):
-        confidence_interval(bias, y, p, sample_weight=np.ones(len(y)))
+        confidence_interval(bias, y, p, sample_weight=np.arange(1, 1 + len(y)))
 
 
 def test_resamples_that_raise_an_error_have_no_value():

@@ -109,7 +109,7 @@ def test_several_classes_are_watched_by_top_label_and_class_by_class():
 
 def test_a_row_of_weight_two_bets_as_two_rows_that_start_together():
     p, y = stream(200, shift=1.0)
-    counted = CalibrationMonitor().update(p, y, weight=np.full(200, 2.0))
+    counted = CalibrationMonitor().update(p, y, counts=np.full(200, 2))
     repeated = CalibrationMonitor().update(np.repeat(p, 2), np.repeat(y, 2))
     assert np.log(counted.e_value) == pytest.approx(np.log(repeated.e_value), rel=0.05)
     assert counted.miscalibration().observed == repeated.miscalibration().observed
@@ -165,7 +165,7 @@ def test_bad_options_get_one_sentence(options, message):
         (([1.2], [1]), "scores must lie in"),
         (([0.2], [2]), "y must hold labels of"),
         (([0.2, 0.3], [1]), "differ in length: 2 and 1"),
-        (([0.2], [1], [-1.0]), "weight must be 0 or more"),
+        (([0.2], [1], [-1.0]), "sample_weight must not be negative"),
     ],
 )
 def test_bad_rows_get_one_sentence(rows, message):

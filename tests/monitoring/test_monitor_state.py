@@ -139,12 +139,12 @@ def test_a_large_file_is_not_even_read(tmp_path):
 
 def test_great_weights_are_answered_or_refused():
     p, y = [0.3] * 40, [0, 1] * 20
-    monitor = CalibrationMonitor().update(p, y, weight=np.full(40, 1e15))
+    monitor = CalibrationMonitor().update(p, y, counts=np.full(40, 1e15))
     summary = json.dumps(monitor.summary(), allow_nan=False)
     assert '"weight": 4e+16' in summary
     assert CalibrationMonitor.from_dict(monitor.to_dict()).summary() == monitor.summary()
-    with pytest.raises(InputError, match=r"weight must not exceed 1e\+15.*got 1e\+16 at index 1"):
-        CalibrationMonitor().update([0.3, 0.3], [0, 1], weight=[1, 1e16])
+    with pytest.raises(InputError, match=r"counts must not exceed 1e\+15.*got 1e\+16 at index 1"):
+        CalibrationMonitor().update([0.3, 0.3], [0, 1], counts=[1, 1e16])
 
 
 def test_a_state_of_more_weight_than_its_rows_can_have_is_refused(state):

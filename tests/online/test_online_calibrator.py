@@ -200,7 +200,10 @@ def test_rows_that_wait_are_answered_in_any_order_dropped_and_counted():
         (lambda: OnlineCalibrator().update([0.5, 1.5], [0, 1]), r"must lie in \[0, 1\]"),
         (lambda: OnlineCalibrator().update(1.5, 1), r"must lie in \[0, 1\]"),
         (lambda: OnlineCalibrator().update([0.5], [2]), "y must hold labels of"),
-        (lambda: OnlineCalibrator().update([0.5], [1], [-1.0]), "weight must be 0 or more"),
+        (
+            lambda: OnlineCalibrator().update([0.5], [1], [-1.0]),
+            "sample_weight must not be negative",
+        ),
         (lambda: OnlineCalibrator().ask([0.5], ids=["x" * 65]), "at most 64 characters"),
         (
             lambda: OnlineCalibrator().update([0.5], [1]).predict_proba([[0.2, 0.3, 0.5]]),

@@ -163,12 +163,12 @@ def test_weights_up_to_1_keep_the_bounds_and_larger_ones_have_none():
         y = int(online.predict_proba(score)[0, 1] < 0.5)
         online.update([score], [y], [rng.uniform(0.01, 1.0)])
     check_bounds(online)
-    online.update(0.5, 1, sample_weight=2.0)
+    online.update(0.5, 1, counts=2)
     assert online.bound_ == math.inf
 
 
-def test_large_weights_are_learned():
-    online = OnlineCalibrator().update([0.5, 0.5, 0.2], [1, 0, 1], [1e9, 1.0, 1e12])
+def test_large_counts_are_learned():
+    online = OnlineCalibrator().update([0.5, 0.5, 0.2], [1, 0, 1], counts=[1e9, 1.0, 1e12])
     p = online.predict_proba([0.2, 0.5])
     assert np.isfinite(p).all()
     assert OnlineCalibrator.from_dict(online.to_dict()).to_dict() == online.to_dict()

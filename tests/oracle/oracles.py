@@ -719,13 +719,16 @@ def beta_map(y: Floats, p: Floats, w: Floats) -> Floats:
 # Segments and groups ------------------------------------------------------------------------
 
 
-def segment_level(values: list[Any], most: int = 3) -> list[str]:
-    """Each row's value as text: numbers in bands of equal mass, texts by frequency."""
+def segment_level(values: list[Any], own: Any, most: int = 3) -> list[str]:
+    """Each row's value as text: numbers in bands of equal mass, texts by frequency.
+
+    ``own`` are the rows that count.
+    """
     missing = [v is None or v != v for v in values]
-    kept = [v for v, gone in zip(values, missing, strict=True) if not gone]
+    kept = [v for v, gone, counts in zip(values, missing, own, strict=True) if counts and not gone]
     if isinstance(values[0], float) and len(set(kept)) > most:
-        edges = sorted(set(np.quantile(kept, [k / most for k in range(most + 1)])))[1:-1]
-        return ["?" if v != v else str(sum(v > e for e in edges)) for v in values]
+        cuts = {np.quantile(kept, k / most, method="higher") for k in range(1, most)} - {min(kept)}
+        return ["?" if v != v else str(sum(v >= cut for cut in cuts)) for v in values]
     names = sorted(set(kept), key=lambda v: (-kept.count(v), str(v)))
     top = names if len(names) <= most else names[: most - 1]
     return [
@@ -738,9 +741,9 @@ def segments(
     columns: dict[str, Any], depth: int = 3, min_rows: int = 10, own: Any = None
 ) -> dict[Any, Any]:
     """Masks of all segments by what they are; ``own`` are the rows that count."""
-    levels = {name: np.array(segment_level(list(v))) for name, v in columns.items()}
-    n = len(next(iter(levels.values())))
+    n = len(next(iter(columns.values())))
     own = np.ones(n, dtype=bool) if own is None else own
+    levels = {name: np.array(segment_level(list(v), own)) for name, v in columns.items()}
     found = {}
     for size in range(depth + 1):
         for names in itertools.combinations(levels, size):

@@ -40,7 +40,9 @@ def test_weights_are_importance_and_counts_are_rows(seed):
     rng = np.random.default_rng(100 + seed)
     weight = rng.choice([0.0, 0.5, 1.0, 3.0], len(y))
     found = multicalibration_error(y, p, columns, sample_weight=weight, n_resamples=5)
-    expected, scale, _ = oracles.multicalibration(y, p, columns, weight)
+    kept = weight > 0
+    of_kept = {name: values[kept] for name, values in columns.items()}
+    expected, scale, _ = oracles.multicalibration(y[kept], p[kept], of_kept, weight[kept])
     assert found.deviations == pytest.approx(expected, rel=1e-9)
     assert found.error == pytest.approx(expected * scale, rel=1e-9)
     counts = rng.integers(0, 4, len(y))
@@ -138,7 +140,12 @@ def test_worst_group_has_intervals_for_all_groups_together():
     expected = oracles.group_gaps(y, p, town, 0.8, min_rows=115)
     assert found.left_out == 6 - len(expected) > 0
     assert {group.value: group.to_dict() for group in found.groups} == {
-        value: {"column": "town", "value": value, **{k: pytest.approx(v) for k, v in one.items()}}
+        value: {
+            "column": "town",
+            "value": value,
+            "band": None,
+            **{k: pytest.approx(v) for k, v in one.items()},
+        }
         for value, one in expected.items()
     }
     assert found.error == pytest.approx(max(abs(one["gap"]) for one in expected.values()))

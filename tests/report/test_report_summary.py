@@ -152,6 +152,7 @@ SCHEMA = {
             {
                 "column": str,
                 "value": str,
+                "band": (list, type(None)),
                 "before": SIDE,
                 "after": (dict, type(None)),
                 "pooled": (dict, type(None)),
@@ -556,4 +557,4 @@ def test_a_limit_adds_the_guaranteed_threshold_of_the_scores():
     older = {key: value for key, value in plain.to_json().items() if key != "guarantee"}
     assert Report(older).to_html().startswith("<!doctype html>")
     with pytest.raises(InputError, match="pass counts, not sample_weight"):
-        build_report(p, y, at_most=0.2, sample_weight=np.ones(600), **options)
+        build_report(p, y, at_most=0.2, sample_weight=np.arange(1, 601), **options)

@@ -1,18 +1,29 @@
-"""Work on many rows in blocks that fit the cache, on all cores if there are enough rows."""
+"""Threads: rows in blocks on all cores, BLAS on one, and objects that several threads share."""
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from _thread import start_new_thread
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
-from functools import cache, partial
-from threading import Event, Lock, get_ident
-from typing import Any, TypeVar
+from functools import cache, cached_property, partial, wraps
+from inspect import isfunction
+from itertools import chain
+from threading import Event, Lock, RLock, get_ident
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
-__all__ = ["BLOCK_ROWS", "in_blocks", "side_by_side", "single_threaded_blas"]
+__all__ = [
+    "BLOCK_ROWS",
+    "Locked",
+    "in_blocks",
+    "new_lock",
+    "side_by_side",
+    "single_threaded_blas",
+]
 
 BLOCK_ROWS = 16384
 """Number of rows of a block."""
@@ -171,3 +182,129 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class Locked:
+    """Base of objects that learn: one thread at a time is inside the methods of such an object.
+
+    Its direct subclasses get the lock around every public method and property, ``__reduce__`` and
+    ``__repr__``; those that are named by ``unlocked`` must reach the state by others. A thread that
+    is inside may call further methods. Copies and pickles are made between two calls, and a fork
+    waits for the end of all calls: a child has no object that another thread was changing.
+
+    Examples
+    --------
+    >>> class Total(Locked):
+    ...     def __init__(self):
+    ...         self.value = 0
+    ...     def add(self, number):
+    ...         self.value += number
+    >>> total = Total()
+    >>> _ = side_by_side([lambda: total.add(1)] * 100, n_rows=10**6)
+    >>> total.value
+    100
+    """
+
+    __slots__ = ("_lock",)
+    _lock: Any
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Make the lock, also of an object that is unpickled."""
+        made = super().__new__(cls)
+        made._lock = new_lock()
+        return made
+
+    def __init_subclass__(cls, *, unlocked: Collection[str] = (), **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if Locked not in cls.__bases__:  # users may add methods that wait for another thread
+            return
+        for name, member in list(vars(cls).items()):
+            is_public = not name.startswith("_") or name in ("__reduce__", "__repr__")
+            if is_public and name not in unlocked:
+                setattr(cls, name, _locked(member))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return a copy, since pickling reads the state after this call."""
+        with self._lock:
+            return copy.deepcopy(vars(self))
+
+
+def _locked(member: Any) -> Any:
+    """Return a method or property that holds the lock of its object; anything else unchanged."""
+    if isinstance(member, property):
+        return property(_locked(member.fget), member.fset, member.fdel, member.__doc__)
+    if not isfunction(member):
+        return member
+
+    @wraps(member)
+    def method(self: Locked, *args: Any, **options: Any) -> Any:
+        with self._lock:
+            return member(self, *args, **options)
+
+    return method
+
+
+class _Locks:
+    """The locks of all objects, which are held while the process forks.
+
+    A thread that holds one may wait for another, in any order. So a fork never waits for a lock
+    while it holds one.
+    """
+
+    def __init__(self) -> None:
+        self._guard = RLock()
+        self._all: WeakSet[Any] = WeakSet()
+        self._held: list[Any] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._hold, after_in_parent=self._release, after_in_child=self._release
+            )
+
+    def new(self) -> Any:
+        """Return one more lock."""
+        lock = RLock()
+        with self._guard:
+            self._all.add(lock)
+        return lock
+
+    def _hold(self) -> None:
+        awaited: Any = self._guard
+        while True:
+            awaited.acquire()
+            held = [awaited]
+            for lock in chain([self._guard], self._all):
+                if not lock.acquire(blocking=False):
+                    awaited = lock
+                    break
+                held.append(lock)
+            else:
+                self._held = held
+                return
+            for lock in held:
+                lock.release()
+
+    def _release(self) -> None:
+        held, self._held = self._held, []
+        for lock in held:
+            lock.release()
+
+
+_locks = _Locks()
+
+
+def _renew_locks_of_properties() -> None:
+    """Free the locks of cached properties, which all objects of a class share in Python 3.11."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("trueodds")]
+    kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
+    for member in chain.from_iterable(vars(kind).values() for kind in kinds):
+        if isinstance(member, cached_property):
+            member.lock = RLock()  # type: ignore[attr-defined]
+
+
+if sys.version_info < (3, 12) and hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks_of_properties)
+
+
+def new_lock() -> Any:
+    """Return a lock that its thread may take again, and that no fork leaves locked in a child."""
+    return _locks.new()

@@ -325,7 +325,7 @@ def cost_curve(
         prob = positive_column(prob[:, ::-1] if is_first else prob, "probability")
     if prob.ndim == 2:
         raise InputError(f"y_prob must be of two classes; got {prob.shape[1]} columns.")
-    table = ScoreTable.from_arrays(prob, y_true, sample_weight, pos_label, counts=counts)
+    table = ScoreTable.from_arrays(prob, y_true, sample_weight, pos_label, counts=counts).scaled()
     # Positives and negatives below the threshold: those on whom nobody acts.
     missed = np.concatenate([[0.0], np.cumsum(table.n_pos)])
     spared = np.concatenate([[0.0], np.cumsum(table.n_neg)])

@@ -42,11 +42,13 @@ from trueodds.decisions._costs import optimal_threshold
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     METRIC_WORDS,
+    MOST_VALUES,
+    Band,
     Floats,
+    GroupColumn,
     check_choice,
     check_flag,
     check_number,
-    encode_groups,
 )
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
@@ -310,14 +312,16 @@ def guaranteed_thresholds(
     y_true, y_prob, at_most, risk, cost_fp, cost_fn, anytime, counts, classes
         As in :func:`guaranteed_threshold`.
     groups : array-like of shape (n,)
-        Group of each row.
+        Group of each row. A column of numbers with more than ten distinct values is cut into five
+        bands of about equal mass, as in :func:`trueodds.metrics.group_test`.
     confidence : float, default=0.9
         Probability that every guarantee holds. With g groups each gets a g-th of the doubt.
 
     Returns
     -------
     dict of group to ThresholdGuarantee
-        In the sorted order of the groups.
+        In the sorted order of the groups. A key is a value, a :class:`trueodds.metrics.Band` of
+        numbers, or None for missing values.
 
     Notes
     -----
@@ -337,11 +341,10 @@ def guaranteed_thresholds(
     {'law': 1277, 'math': 1288}
     """
     rows = _read(y_true, y_prob, counts, classes)
-    codes, names = encode_groups(groups, len(rows))
+    parts = GroupColumn.read("group", groups, len(rows), rows.row_counts)
+    codes = parts.codes
     if rows.mass is not None:  # groups without rows are none
         codes, rows = codes[rows.mass > 0], rows.of_positive_weight()
-        present, codes = np.unique(codes, return_inverse=True)
-        names = names[present]
     prob, positive = _actions(rows, risk)
 
     def table_of(chosen: Flags) -> ScoreTable:
@@ -349,14 +352,20 @@ def guaranteed_thresholds(
         return ScoreTable.from_codes(prob[chosen], positive[chosen], own)
 
     check_flag(anytime, "anytime")
-    doubt = _doubt(confidence) / len(names)
+    if anytime and isinstance(parts.keys[0], Band):
+        raise InputError(
+            "with anytime, groups must not change as rows arrive, and bands of numbers would; got "
+            f"numbers of more than {MOST_VALUES} distinct values. Pass your own bands as texts."
+        )
+    present = np.unique(codes).tolist()
+    doubt = _doubt(confidence) / len(present)
     found: dict[Any, ThresholdGuarantee] = {}
-    for i, name in enumerate(names.tolist()):
-        own = codes == i
+    for code in present:
+        own = codes == code
         others = None
-        if risk == "errors" and not anytime and len(names) > 1:
+        if risk == "errors" and not anytime and len(present) > 1:
             others = table_of(~own)
-        found[name] = guarantee_of_table(
+        found[parts.keys[code]] = guarantee_of_table(
             table_of(own),
             at_most=at_most,
             risk=risk,

@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import Floats, as_dense, as_floats, number_text, where
+from trueodds.inputs._arrays import Floats, as_floats, check_length, number_text, where
 
 __all__ = [
     "MOST_COUNT",
@@ -37,7 +37,6 @@ __all__ = [
     "check_counts",
     "check_importances",
     "mass_of",
-    "repeat_rows",
 ]
 
 MOST_COUNT = 1e15
@@ -70,6 +69,9 @@ class Weights:
         before may be passed as ``sample_weight``.
         """
         if isinstance(sample_weight, Weights):
+            if counts is not None:
+                raise InputError("weights that were read hold their counts; pass no others.")
+            check_length(len(sample_weight), "sample_weight", n_rows, "scores")
             return sample_weight if raw else sample_weight.scaled()
         importance = None
         if sample_weight is not None:
@@ -107,8 +109,12 @@ class Weights:
             return self
         return type(self)(None, self.values * self.rows_per_weight)
 
+    def __post_init__(self) -> None:
+        if self.importance is None and self.count is None:
+            raise InputError("weights need importances, counts or both; None stands for neither.")
+
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._count if self.importance is None else self.importance)
 
     def take(self, rows: Any) -> Self:
         """Those of some rows."""
@@ -129,8 +135,7 @@ class Weights:
     def values(self) -> Floats:
         """The weight of each row in a sum."""
         if self.importance is None:
-            assert self.count is not None  # noqa: S101  # one of the two is given
-            return self.count
+            return self._count
         return self.importance if self.count is None else self.importance * self.count
 
     @cached_property
@@ -166,18 +171,20 @@ def _relative(importance: Floats) -> Floats:
     return np.ldexp(importance, -int(np.frexp(importance.max())[1]))
 
 
-def check_importances(sample_weight: Any, n_rows: int) -> Floats:
-    """Importances of rows as given to a public function."""
+def check_importances(sample_weight: Any, n_rows: int, *, all_zero: bool = False) -> Floats:
+    """Importances of rows as given to a public function; ``all_zero``: whether all may be 0."""
     weights = _of_rows(sample_weight, "sample_weight", n_rows)
     if (weights < 0).any():
         raise InputError(f"sample_weight must not be negative; got one {where(weights < 0)}.")
-    if not weights.any():
+    if not weights.any() and not all_zero:
         raise InputError("sample_weight is zero everywhere.")
     return weights
 
 
-def check_counts(counts: Any, n_rows: int, name: str = "counts") -> Floats:
-    """Whole numbers of rows as given to a public function."""
+def check_counts(
+    counts: Any, n_rows: int, name: str = "counts", *, all_zero: bool = False
+) -> Floats:
+    """Whole numbers of rows as given to a public function; ``all_zero``: whether all may be 0."""
     whole = _of_rows(counts, name, n_rows)
     wrong = ~((whole >= 0) & (whole == np.floor(whole)))
     if wrong.any():
@@ -185,7 +192,7 @@ def check_counts(counts: Any, n_rows: int, name: str = "counts") -> Floats:
             f"{name} must be whole numbers of rows, 0 or more; got {whole[wrong][0]:g} "
             f"{where(wrong)}. If these are importance weights, pass them as sample_weight."
         )
-    if not whole.any():
+    if not whole.any() and not all_zero:
         raise InputError(f"{name} are zero everywhere.")
     check_count_size(whole, name)
     return whole
@@ -210,52 +217,3 @@ def check_count_size(counts: Floats, name: str) -> None:
             f"{name} must not exceed {MOST_COUNT:g}, the most rows that can be counted; got "
             f"{number_text(counts[place], MOST_COUNT)} at index {place}."
         )
-
-
-def repeat_rows(counts: Any, **columns: Any) -> dict[str, Any]:
-    """Repeat each row ``counts`` times; without counts, rows are unchanged.
-
-    Tests and intervals then have every row, so a table of counts and its rows give the same
-    result. Memory is that of all rows.
-
-    Parameters
-    ----------
-    counts : array-like of shape (n,) or None
-        Whole numbers, not negative, not all zero.
-    **columns
-        Arrays of n rows by name; None stays None.
-    """
-    if counts is None:
-        return columns
-    whole = as_floats(counts, "counts")
-    if whole.ndim != 1:
-        raise InputError(f"counts must be 1-D; got shape {whole.shape}.")
-    wrong = ~(np.isfinite(whole) & (whole >= 0) & (whole == np.floor(whole)))
-    if wrong.any():
-        raise InputError(
-            f"counts must be whole numbers of rows, 0 or more; got {whole[wrong][0]:g} "
-            f"{where(wrong)}. If these are importance weights, pass them as sample_weight."
-        )
-    if not whole.any():
-        raise InputError("counts are zero everywhere.")
-    check_count_size(whole, "counts")
-    repeated: dict[str, Any] = {}
-    for name, column in columns.items():
-        if column is None:
-            repeated[name] = None
-            continue
-        array = as_dense(column, name)
-        if array.ndim == 0:
-            raise InputError(f"{name} must have a value for each row; got one number.")
-        if len(array) != len(whole):
-            raise InputError(
-                f"counts must have shape ({len(array)},), as {name} has; got {whole.shape}."
-            )
-        repeated[name] = np.repeat(array, whole.astype(np.int64), axis=0)
-    return repeated
-
-
-def check_effective_rows(n_effective: Any) -> float:  # leaves with evaluate_counts(n_effective=)
-    from trueodds.inputs._options import check_number
-
-    return check_number(n_effective, "n_effective", 1.0, MOST_COUNT)

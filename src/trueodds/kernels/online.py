@@ -153,7 +153,10 @@ class OnlineState:
     settings : dict of float64 arrays
         Constants, see ``trueodds.online._settings``.
     arrays : dict of float64 arrays
-        The state, which is updated in place.
+        The state, which is updated in place. The arrays are replaced by views of one block.
+
+    A forecast from a state without finite experts is NaN. :meth:`is_finite` shows whether a state
+    can be used after learning; otherwise :meth:`restore` returns to the one of :meth:`keep`.
     """
 
     knots: cython.const[cython.double][::1]
@@ -192,6 +195,8 @@ class OnlineState:
     open_squares: cython.double[::1]
     open_mass: cython.double[::1]
     open_track: cython.double[:, ::1]
+    numbers: cython.double[::1]  # all arrays of the state
+    kept: cython.double[::1]  # the same as they were before learning
     # Derived from the arrays, or work arrays of one row.
     n_lines: cython.Py_ssize_t
     n_curves: cython.Py_ssize_t
@@ -214,6 +219,12 @@ class OnlineState:
         self.curve_memory, self.curve_prior = settings["curve_memory"], settings["curve_prior"]
         self.bet_stake, self.tracker_stake = settings["bet_stake"], settings["tracker_stake"]
         self.share_offset = settings["share_offset"]
+        numbers = np.concatenate([np.ravel(array) for array in arrays.values()])
+        self.numbers, self.kept = numbers, numbers.copy()
+        begin: cython.Py_ssize_t = 0
+        for name, array in arrays.items():
+            arrays[name] = numbers[begin : begin + array.size].reshape(array.shape)
+            begin += array.size
         self.clock, self.loss = arrays["clock"], arrays["loss"]
         self.line_precision, self.line_shift = arrays["line_precision"], arrays["line_shift"]
         self.curve_precision, self.curve_shift = arrays["curve_precision"], arrays["curve_shift"]
@@ -235,9 +246,41 @@ class OnlineState:
         self.likelihood, self.tracker_p = np.zeros(self.n_experts), np.zeros(len(self.ridges))
         self.bet_sums = np.zeros(len(self.places) + 1)
         self.mixture_p = np.zeros(len(self.switch_rates))
+        self._derive()
+
+    # All or nothing ------------------------------------------------------------------------------
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _derive(self) -> cython.void:
+        """Compute what is derived from the arrays."""
+        k: cython.Py_ssize_t
         for k in range(self.n_curves):
             self._factorize(k)
         self._shrink_bets()
+
+    @cython.ccall
+    def keep(self) -> cython.void:
+        """Keep the state, for :meth:`restore`."""
+        i: cython.Py_ssize_t
+        for i in range(self.numbers.shape[0]):  # faster than an assignment of slices
+            self.kept[i] = self.numbers[i]
+
+    @cython.ccall
+    def restore(self) -> cython.void:
+        """Return to the state that was kept."""
+        self.numbers[:] = self.kept
+        self._derive()
+
+    @cython.ccall
+    def is_finite(self) -> cython.bint:
+        """Whether all numbers of the state are finite."""
+        i: cython.Py_ssize_t
+        bad: cython.int = 0
+        for i in range(self.numbers.shape[0]):
+            bad |= self.numbers[i] - self.numbers[i] != 0.0
+        return bad == 0
 
     # The experts ---------------------------------------------------------------------------------
 
@@ -522,6 +565,8 @@ class OnlineState:
             self.bet_sums[b] = total
         v = math.log(q / (1.0 - q))
         at_v = self._imbalance(v, q)
+        if at_v != at_v:  # the search below would end at the smallest probability
+            return at_v
         up = at_v > 0.0
         # The first place beyond v, on the side of the imbalance.
         b = _cell(self.places, v)
@@ -848,19 +893,34 @@ class OnlineState:
     def learn_one(
         self, z: cython.double, score: cython.double, y: cython.double, weight: cython.double
     ) -> cython.double:
-        """Learn from one row, and return its forecast before the label was used."""
-        return self._forecast_and_learn(z, score, y, weight)
+        """Learn from one row, and return its forecast before the label was used.
+
+        If the state would not be finite, nothing is learned, and NaN is returned.
+        """
+        p: cython.double
+        self.keep()
+        p = self._forecast_and_learn(z, score, y, weight)
+        if self.is_finite():
+            return p
+        self.restore()
+        return np.nan
 
     def forecast(
         self, z: cython.const[cython.double][::1], score: cython.const[cython.double][::1],
         out: cython.double[::1],
-    ) -> None:  # fmt: skip
-        """Write the forecast of each row into ``out``; the state does not change."""
+    ) -> bool:  # fmt: skip
+        """Write the forecast of each row into ``out``; the state does not change.
+
+        Returns whether all of them are numbers.
+        """
         i: cython.Py_ssize_t
+        bad: cython.int = 0
         with cython.nogil:
             for i in range(z.shape[0]):
                 self._forecast_experts(z[i], score[i])
                 out[i] = _sigmoid(self._fair_forecast(self._mix()))
+                bad |= out[i] != out[i]
+        return bad == 0
 
     def learn(
         self, z: cython.const[cython.double][::1], score: cython.const[cython.double][::1],
@@ -879,13 +939,16 @@ class OnlineState:
     def ask(
         self, z: cython.const[cython.double][::1], score: cython.const[cython.double][::1],
         forecast_log_odds: cython.float[::1], codes: cython.short[:, ::1],
-    ) -> None:  # fmt: skip
+    ) -> bool:  # fmt: skip
         """Forecast rows whose labels come later: log-odds, and codes of the experts' forecasts.
 
         Code c means the log-odds z + sinh(0.004·c)/60, exact to 0.00004 near z and to 0.2% of
         larger distances. The forecast uses the decoded values, so that it can be scored exactly.
+
+        Returns whether all forecasts are numbers.
         """
         i: cython.Py_ssize_t
+        bad: cython.int = 0
         with cython.nogil:
             if z.shape[0] > 0 and self.open_clock[ASKED] > 0.0:
                 self._close_if_due(True)
@@ -893,15 +956,22 @@ class OnlineState:
                 self._forecast_experts(z[i], score[i])
                 self._encode(z[i], codes[i])
                 forecast_log_odds[i] = cython.cast(cython.float, self._fair_forecast(self._mix()))
+                bad |= forecast_log_odds[i] != forecast_log_odds[i]
                 self.open_clock[ASKED] += 1.0
+        return bad == 0
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _encode(self, z: cython.double, codes: cython.short[::1]) -> cython.void:
-        """Write the codes of lines and curves, and replace their forecasts by the decoded ones."""
+        """Write the codes of lines and curves, and replace their forecasts by the decoded ones.
+
+        NaN has no code; it stays, so that the forecast is NaN also.
+        """
         k: cython.Py_ssize_t
         for k in range(self.n_experts - 2):
+            if self.expert_p[2 + k] != self.expert_p[2 + k]:
+                return
             codes[k] = _encoded_probability(self.expert_p[2 + k], z)
         self._decode(z, codes)
 

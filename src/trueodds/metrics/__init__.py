@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trueodds.basics.imports import import_lazily
+from trueodds.inputs import Band
 from trueodds.metrics._calibration_band import CalibrationBand, calibration_band
 from trueodds.metrics._curve_errors import (
     CurveErrors,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score
 
 __all__ = [
+    "Band",
     "BinTests",
     "CalibrationBand",
     "CalibrationRefinement",

@@ -21,6 +21,7 @@ __all__ = [
     "CurveBand",
     "binned_band",
     "corp_band",
+    "effective_rows",
     "make_cells",
     "smooth_band",
 ]
@@ -56,7 +57,7 @@ class Cells:
         """Weight of positives in each cell, of shape (size, n_cells), if calibrated."""
         # A cell may hold a fraction of a row: whole rows are drawn, each worth a share of it.
         weight = self.table.weight
-        rows = weight * (weight / self.table.square_weight)
+        rows = effective_rows(weight, self.table.square_weight)
         count = np.clip(np.rint(rows), 1, MOST_DRAWN).astype(np.int64)
         return rng.binomial(count, self.table.score, (size, len(count))) * (weight / count)
 
@@ -66,11 +67,20 @@ class Cells:
         # Rows of one cell and label are alike, so drawing their number is drawing them.
         both = np.concatenate(self.table.columns[:2])
         squares = np.concatenate(self.table.columns[-2:])
-        rows = both * ratio_or_zero(both, squares)
+        rows = effective_rows(both, squares)
         worth = ratio_or_zero(both, rows)
         total = max(1, int(np.rint(rows.sum())))
         drawn = rng.multinomial(total, rows / rows.sum(), size) * (worth * (rows.sum() / total))
         return drawn[:, :cells] + drawn[:, cells:], drawn[:, cells:]
+
+
+def effective_rows(weight: Floats, squares: Floats) -> Floats:
+    """The rows that the importances of each cell are worth, (Σw)²/Σw²; counts are unchanged.
+
+    They are rounded to 2⁻³⁰: a common factor of the importances changes later bits, and a draw may
+    depend on these.
+    """
+    return np.ldexp(np.rint(np.ldexp(weight * ratio_or_zero(weight, squares), 30)), -30)
 
 
 def make_cells(table: ScoreTable, edges: Floats | None = None, *, middle: bool = False) -> Cells:

@@ -21,7 +21,7 @@ from trueodds.inputs import (
     check_level,
     check_number,
 )
-from trueodds.metrics._bands import binned_band, make_cells
+from trueodds.metrics._bands import binned_band, effective_rows, make_cells
 from trueodds.metrics._curves import ReliabilityCurve, binned_points, curve_of, mass_bins
 from trueodds.metrics._errors import bin_edges, binned
 from trueodds.metrics._exact_test import CELL_BITS, ExactTest, exact_test
@@ -162,7 +162,7 @@ class Resampler:
         counts = np.stack([table.n_neg, table.n_pos])
         weights = np.add.reduceat(counts, start, axis=1)
         squares = np.add.reduceat(np.stack(table.columns[-2:]), start, axis=1)
-        sizes = _whole_if_near(weights * ratio_or_zero(weights, squares))
+        sizes = effective_rows(weights, squares)
         losses, errors = (
             np.stack([row_losses(loss, np.array(label), score) for label in (0, 1)])
             for loss in LOSSES
@@ -268,12 +268,6 @@ def _sparse_sums(losses: list[Floats], in_bins: list[Any], place: Labels, size: 
     rows = np.arange(0, values.size + 1, values.shape[1])
     shape = (len(place), 2 + len(in_bins) * size)
     return csr_array((values.ravel(), np.stack(columns, axis=1).ravel(), rows), shape)
-
-
-def _whole_if_near(rows: Floats) -> Floats:
-    """Numbers of rows without the rounding of a ratio."""
-    whole = np.rint(rows)
-    return np.where(np.abs(rows - whole) < 1e-9 * whole, whole, rows)
 
 
 def _bins(prob: Floats, mass: Floats | None, n_bins: int) -> tuple[Labels, Labels]:

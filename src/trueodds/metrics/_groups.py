@@ -6,9 +6,9 @@ groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,40 +17,36 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
+    Band,
     Floats,
+    GroupColumn,
     as_dense,
+    band_ends,
     check_instance,
-    check_label_length,
     check_level,
-    is_missing,
+    group_columns,
+    read_groups,
 )
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import exact_test, wilson
 from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, top_label
-from trueodds.numerics.natural_spline import weighted_quantile
 from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
 __all__ = [
-    "GroupColumn",
     "GroupCounts",
     "GroupTest",
-    "band_names",
     "evaluate_groups",
-    "group_array",
     "group_counts",
     "group_test",
     "groups_before_and_after",
     "judge_groups",
     "read_grouped",
-    "read_groups",
 ]
 
 MAX_VALUES = 100
 """Most frequent values of a column that are tested."""
-NUMBER_BANDS = 5
-MISSING = "(missing)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +56,12 @@ class GroupCounts:
     Parameters
     ----------
     column, value : str
-        What the group is: ``column`` has this ``value``.
+        What the group is called: ``column`` has this ``value``.
     rows : int
     table : ScoreTable
         A table of probabilities, of counts or of importances.
+    band : Band, default=None
+        The edges of a band of numbers.
 
     Examples
     --------
@@ -78,6 +76,7 @@ class GroupCounts:
     value: str
     rows: int
     table: ScoreTable
+    band: Band | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class GroupTest:
     Attributes
     ----------
     column, value : str
-        What the group is: ``column`` has this ``value``.
+        What the group is called: ``column`` has this ``value``.
     rows : int
     predicted : float
         Mean probability.
@@ -103,6 +102,8 @@ class GroupTest:
         Whether no labels that are possible could have flagged the group.
     flagged : bool
         Whether the group is miscalibrated by more than chance.
+    band : Band or None
+        The edges of a band of numbers: ``low`` belongs to it, ``high`` does not.
 
     Examples
     --------
@@ -124,6 +125,7 @@ class GroupTest:
     p_adjusted: float | None = None
     too_small: bool = False
     flagged: bool = False
+    band: Band | None = None
 
     @property
     def gap(self) -> float:
@@ -139,7 +141,7 @@ class GroupTest:
         """Plain JSON values."""
         between = None if self.worst_between is None else list(self.worst_between)
         gaps = {"gap": self.gap, "gap_at_least": self.gap_at_least}
-        return {**asdict(self), "worst_between": between, **gaps}
+        return {**asdict(self), "worst_between": between, "band": band_ends(self.band), **gaps}
 
 
 def group_test(
@@ -164,9 +166,10 @@ def group_test(
     y_true, y_prob, sample_weight, counts, classes
         As in :func:`log_loss`. Of several classes, the event is that the most probable one is
         right. A row of any importance is one observation, and a count of k is k.
-    groups : array-like of shape (n,) or dict of str to array-like
-        Columns that part the rows. Numbers of more than ten values are cut into five bands of
-        equal mass; missing values are a separate group.
+    groups : array-like of shape (n,), dict of str to array-like, or data frame
+        Columns that part the rows. A column of numbers with more than ten distinct values is cut
+        into five bands of about equal mass; of any other column, such as texts or categories, each
+        value is a group. Missing values are one group.
     level : float, default=0.9
         Confidence level of the intervals of the frequency.
     alpha : float, default=0.05
@@ -202,8 +205,7 @@ def group_test(
     ['Graz']
     """
     level, alpha = check_level(level), check_level(alpha, "alpha")
-    named = groups if isinstance(groups, Mapping) else {"group": groups}
-    view, columns, kept = read_grouped(y_true, y_prob, named, sample_weight, counts, classes)
+    view, columns, kept = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
     found = [
         group for column in columns for group in group_counts(column, column.codes[kept], view)
     ]
@@ -214,6 +216,13 @@ def judge_groups(
     groups: Iterable[GroupCounts], *, level: float = 0.9, alpha: float = ALPHA
 ) -> list[GroupTest]:
     """Test groups that are given as counts; see :func:`group_test`."""
+    return [test for _, test in _judged(groups, level, alpha)]
+
+
+def _judged(
+    groups: Iterable[GroupCounts], level: float, alpha: float
+) -> list[tuple[int, GroupTest]]:
+    """The tests in their order, each with the place of its group: names may be equal."""
     tests, least = [], []
     for group in groups:
         check_instance(group, GroupCounts, "a group")
@@ -236,7 +245,7 @@ def judge_groups(
         )
         for test, p, can in zip(tests, adjusted, testable.tolist(), strict=True)
     ]
-    return sorted(judged, key=_badness)
+    return sorted(enumerate(judged), key=lambda placed: _badness(placed[1]))
 
 
 def _badness(group: GroupTest) -> tuple[Any, ...]:
@@ -255,7 +264,7 @@ def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
 
 
 def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
-    table = group.table
+    table = group.table.scaled()
     found = exact_test(table)
     observed = table.total_pos / table.total
     low, high = wilson(np.array([observed]), np.array([table.effective]), level)
@@ -269,6 +278,7 @@ def _test(group: GroupCounts, level: float) -> tuple[GroupTest, float]:
         observed_high=float(high[0]),
         worst_between=found.worst_between,
         p_value=found.p_value,
+        band=group.band,
     )
     return test, found.least
 
@@ -304,20 +314,19 @@ def evaluate_groups(
     >>> [(e["value"], e["flagged"]) for e in evaluate_groups(groups)["groups"]]
     [('b', True), ('a', False)]
     """
-    measures: dict[tuple[str, str], dict[str, Any]] = {}
+    measures: list[dict[str, Any]] = []
 
     def measured() -> Iterable[GroupCounts]:
         for group in _each(groups):
             check_instance(group, GroupCounts, "a group")
-            estimates = table_estimates(group.table)
+            estimates = table_estimates(group.table.scaled())
             squared = estimates["debiased_calibration_error"]
             estimates["debiased_calibration_error"] = float(np.sqrt(max(squared, 0.0)))
-            plain = {name: finite_or_none(value) for name, value in estimates.items()}
-            measures[group.column, group.value] = plain
+            measures.append({name: finite_or_none(value) for name, value in estimates.items()})
             yield group
 
-    judged = judge_groups(measured(), level=check_level(level), alpha=check_level(alpha, "alpha"))
-    entries = [{**test.to_dict(), **measures[test.column, test.value]} for test in judged]
+    judged = _judged(measured(), check_level(level), check_level(alpha, "alpha"))
+    entries = [{**test.to_dict(), **measures[place]} for place, test in judged]
     return {"correction": "Holm", "significance": alpha, "groups": entries}
 
 
@@ -332,44 +341,20 @@ def _each(groups: Iterable[GroupCounts]) -> Iterable[GroupCounts]:
     return each if first is None else chain([first], each)
 
 
-@dataclass(frozen=True, eq=False)
-class GroupColumn:
-    """A column that parts the rows: the number of each row's value, and what values are called."""
-
-    name: str
-    codes: npt.NDArray[np.intp]
-    values: list[str]
-
-
 def read_grouped(
     y_true: Any,
     y_prob: Any,
-    groups: Mapping[str, Any],
+    groups: Any,
     sample_weight: Any,
     counts: Any,
     classes: Any,
+    **options: int,
 ) -> tuple[Forecasts, list[GroupColumn], npt.NDArray[np.intp]]:
     """The event, the columns of groups, and the row of a column that each observation is of."""
     sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
     n_rows = len(as_dense(y_prob, "y_prob"))
-    return top_label(sample), read_groups(groups, n_rows, sample.times(kept, n_rows)), kept
-
-
-def read_groups(
-    groups: Mapping[str, Any] | None, n_rows: int, times: Floats | None = None
-) -> list[GroupColumn]:
-    """Validate the columns; numbers of many values are cut into five bands of equal mass.
-
-    ``times`` is how often each row counts in the bands; by default once.
-    """
-    columns = []
-    times = np.ones(n_rows) if times is None else times
-    for name, values in (groups or {}).items():
-        array = group_array(values)
-        if array.shape != (n_rows,):
-            raise InputError(f"groups[{name!r}] must have shape ({n_rows},); got {array.shape}.")
-        columns.append(_column(str(name), array, times))
-    return columns
+    columns = read_groups(group_columns(groups), n_rows, sample.times(kept, n_rows), **options)
+    return top_label(sample), columns, kept
 
 
 def group_counts(
@@ -382,13 +367,13 @@ def group_counts(
 
     ``wanted`` are the groups to make, by default all that have rows.
     """
-    sizes = np.bincount(codes, minlength=len(column.values))
+    sizes = np.bincount(codes, minlength=len(column))
     order = np.argsort(codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(sizes)])
     for code in np.flatnonzero(sizes) if wanted is None else wanted:
         own = view.take(order[starts[code] : starts[code + 1]])
-        value = column.values[code]
-        yield GroupCounts(column.name, value, own.n_rows, own.table)
+        name, band = column.names[code], column.band(code)
+        yield GroupCounts(column.name, name, own.n_rows, own.table, band)
 
 
 def groups_before_and_after(
@@ -417,59 +402,18 @@ def groups_before_and_after(
     """
     earlier: list[GroupCounts] = []
     later: list[GroupCounts] = []
+    places: list[int] = []  # in ``earlier``, of the groups in ``later``
     left_out = 0
     for column in columns:
         own, kept = column.codes[before[1]], column.codes[after[1]]
-        sizes = np.bincount(own, before[0].row_counts, len(column.values))
+        sizes = np.bincount(own, before[0].row_counts, len(column))
+        seen = np.bincount(kept, minlength=len(column))
         frequent = np.argsort(-sizes, kind="stable")
-        left_out += int((sizes[frequent[MAX_VALUES:]] > 0).sum())
-        tested = frequent[:MAX_VALUES]
-        earlier += group_counts(column, own, before[0], tested[sizes[tested] > 0])
-        seen = np.bincount(kept, minlength=len(column.values))
-        later += group_counts(column, kept, after[0], tested[seen[tested] > 0])
-    found = {(test.column, test.value): test for test in judge_groups(later, level=level)}
-    judged = judge_groups(earlier, level=level)
-    return [(test, found.get((test.column, test.value))) for test in judged], left_out
-
-
-def group_array(values: Any) -> npt.NDArray[Any]:
-    """A column of groups as an array."""
-    # Missing values are a group of their own here, so the strict door of scores does not serve.
-    to_numpy = getattr(values, "to_numpy", None)
-    try:
-        return np.asarray(to_numpy() if to_numpy is not None else values)
-    except (TypeError, ValueError):
-        raise InputError(f"groups must be columns; got {shown(values)}.") from None
-
-
-def _column(name: str, array: npt.NDArray[Any], times: Floats) -> GroupColumn:
-    numeric = array.dtype.kind in "fiu"
-    if numeric and len(np.unique(array[(array == array) & (times > 0)])) > 2 * NUMBER_BANDS:
-        return _bands(name, array.astype(np.float64), times)
-    if array.dtype.kind == "f":
-        text = np.array([MISSING if v != v else f"{v:g}" for v in array.tolist()], dtype=object)
-    elif array.dtype.kind == "O":
-        plain = [MISSING if is_missing(v) else str(v) for v in array.tolist()]
-        text = np.array(plain, dtype=object)
-    else:
-        text = array.astype(str)
-    found, codes = np.unique(text, return_inverse=True)
-    check_label_length(found.tolist(), f"group {shown(name)}")
-    return GroupColumn(name, codes.astype(np.intp), [str(v) for v in found])
-
-
-def _bands(name: str, array: Floats, times: Floats) -> GroupColumn:
-    missing = np.isnan(array)
-    shares = np.arange(1, NUMBER_BANDS) / NUMBER_BANDS
-    cuts = np.unique(weighted_quantile(array[~missing], times[~missing], shares))
-    codes = np.searchsorted(cuts, array, side="right")
-    names = band_names(cuts.tolist())
-    codes[missing] = len(names)
-    return GroupColumn(name, codes.astype(np.intp), [*names, MISSING])
-
-
-def band_names(cuts: list[float]) -> list[str]:
-    """What the bands between these cuts are called."""
-    ends = [f"{cut:.4g}" for cut in cuts]
-    between = [f"{a} to {b}" for a, b in pairwise(ends)]
-    return [f"below {ends[0]}", *between, f"{ends[-1]} and above"]
+        frequent = frequent[sizes[frequent] > 0]
+        tested, again = frequent[:MAX_VALUES], seen[frequent[:MAX_VALUES]] > 0
+        left_out += len(frequent) - len(tested)
+        places += (len(earlier) + np.flatnonzero(again)).tolist()
+        earlier += group_counts(column, own, before[0], tested)
+        later += group_counts(column, kept, after[0], tested[again])
+    found = {places[place]: test for place, test in _judged(later, level, ALPHA)}
+    return [(test, found.get(place)) for place, test in _judged(earlier, level, ALPHA)], left_out

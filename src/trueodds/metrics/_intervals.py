@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
+from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.inputs import (
     Floats,
@@ -302,15 +302,18 @@ def replicate(
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
     sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]
 
+    def values_of(weights: Iterable[Weights]) -> list[float]:
+        # A replicate without positives makes some metrics undefined; NaN is enough to say so.
+        with ignored_warnings():
+            return [float(statistic(weight)) for weight in weights]
+
     def some(seed: np.random.SeedSequence, size: int) -> list[float]:
         rng = np.random.default_rng(seed)
-        values = [statistic(units.bootstrap(rng)) for _ in range(size)]
+        values = values_of(units.bootstrap(rng) for _ in range(size))
         bar.step(size)
         return values
 
-    with Progress(n_resamples, "bootstrap", progress) as bar, warnings.catch_warnings():
-        # A replicate without positives makes some metrics undefined; NaN is enough to say so.
-        warnings.simplefilter("ignore")
+    with Progress(n_resamples, "bootstrap", progress) as bar:
         if n_jobs in (None, 1):
             parts = [some(*work) for work in zip(seeds[1:], sizes, strict=False)]
         else:
@@ -323,7 +326,7 @@ def replicate(
         jackknife: list[float] = []
         if method == "bca":
             rng = np.random.default_rng(seeds[0])
-            jackknife = [statistic(weight) for weight in units.jackknife(rng)]
+            jackknife = values_of(units.jackknife(rng))
     return np.array([v for part in parts for v in part]), np.array(jackknife)
 
 

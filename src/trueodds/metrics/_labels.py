@@ -13,6 +13,7 @@ from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
+    Weights,
     as_names,
     indicator_matrix,
     label_probabilities,
@@ -41,7 +42,7 @@ def per_label(
         A function of ``(y_true, y_prob, **options)`` for two classes, from
         :mod:`trueodds.metrics` or elsewhere.
     **options
-        Options of the metric, such as ``sample_weight`` or ``n_bins``.
+        Options of the metric, such as ``sample_weight``, ``counts`` or ``n_bins``.
 
     Returns
     -------
@@ -74,7 +75,13 @@ def _has_classes(metric: Callable[..., float]) -> bool:
 
 
 def evaluate_labels(
-    y_true: Any, y_prob: Any, *, names: Sequence[str] | None = None, **options: Any
+    y_true: Any,
+    y_prob: Any,
+    *,
+    names: Sequence[str] | None = None,
+    sample_weight: Any = None,
+    counts: Any = None,
+    **options: Any,
 ) -> dict[Any, Evaluation]:
     """Metrics with intervals, reliability curve and tests of each label.
 
@@ -84,6 +91,10 @@ def evaluate_labels(
         As in :func:`per_label`.
     names : sequence of str, default=None
         Names of the labels. By default the columns of a frame, or 0, 1, ….
+    sample_weight : array-like of shape (n,), default=None
+        Importance of each row; a common factor changes nothing.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred.
     **options
         Options of :func:`evaluate_counts`: ``level``, ``n_resamples``, ``n_bins``,
         ``random_state``.
@@ -117,11 +128,13 @@ def evaluate_labels(
             f"names must be {labels.shape[1]} different names, one for each label; got "
             f"{shown(keys)}."
         )
+    weight = Weights.read(sample_weight, counts, len(labels))
     return {
-        key: evaluate_counts(_table(y, p), **options)
+        key: evaluate_counts(_table(y, p, weight), **options)
         for key, y, p in zip(keys, labels.T, probabilities.T, strict=True)
     }
 
 
-def _table(y: Any, p: Floats) -> ScoreTable:
-    return ScoreTable.from_codes(validate_scores(p, "probability", n_columns=1), y == 1)
+def _table(y: Any, p: Floats, weight: Weights | None) -> ScoreTable:
+    prob = validate_scores(p, "probability", n_columns=1)
+    return ScoreTable.from_codes(prob, y == 1, weight)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
-from trueodds.basics.shown import shown
 from trueodds.basics.wording import p_text, percent_text
-from trueodds.exceptions import InputError
 from trueodds.inputs import (
+    Band,
     Floats,
+    GroupColumn,
     as_generator,
+    band_ends,
     check_integer,
     check_level,
-    is_missing,
 )
-from trueodds.metrics._groups import MISSING, group_array, group_counts, read_grouped
-from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, top_label
+from trueodds.metrics._groups import group_counts, read_grouped
+from trueodds.metrics._sample import Forecasts, finite_or_none
 from trueodds.numerics.binning import run_starts
-from trueodds.numerics.natural_spline import weighted_quantile
 
 __all__ = [
     "GroupGap",
@@ -36,7 +35,6 @@ __all__ = [
     "worst_group_error",
 ]
 
-OTHER = "(other)"
 BLOCK_VALUES = 1 << 21
 """Numbers in a block of simulated labels: 16 MB."""
 Codes = npt.NDArray[np.intp]
@@ -177,8 +175,9 @@ def multicalibration_error(
     max_columns : int, default=3
         Most columns that a segment combines.
     max_values : int, default=3
-        Values of a column. Of texts with more, the most frequent remain and the others become one;
-        numbers with more are cut into this many bands of equal mass.
+        Values of a column. Numbers with more are cut into this many bands, as
+        :func:`group_test` does; of other columns with more, the most frequent values remain and the
+        others become one.
     min_rows : int, default=10
         Fewest rows of a segment.
     max_segments : int, default=1000
@@ -229,25 +228,25 @@ def multicalibration_error(
     min_rows = check_integer(min_rows, "min_rows", 1)
     max_segments = check_integer(max_segments, "max_segments", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 1)
-    sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
-    view = top_label(sample)
-    columns = {name: group_array(part) for name, part in _named(groups).items()}
-    n_rows = len(next(iter(columns.values())))
-    for name, array in columns.items():
-        if array.shape != (n_rows,) or n_rows <= kept.max():
-            raise InputError(f"groups[{name!r}] must have a value for each row; got {array.shape}.")
-    times = sample.times(kept, n_rows)
-    levels = {name: _levels(array, times, max_values) for name, array in columns.items()}
-    codes = np.stack([code[kept] for code, _ in levels.values()], axis=1)
-    cells = _Cells(view, codes)
-    names = [(name, values) for name, (_, values) in levels.items()]
-    sizes = [len(values) for _, values in names]
+    view, columns, kept = read_grouped(
+        y_true,
+        y_prob,
+        groups,
+        sample_weight,
+        counts,
+        classes,
+        most_values=max_values,
+        n_bands=max_values,
+    )
+    columns = [column.most_frequent(max_values, kept) for column in columns]
+    cells = _Cells(view, np.stack([column.codes[kept] for column in columns], axis=1))
+    sizes = list(map(len, columns))
     segments = list(_partitions(cells, sizes, max_columns, min_rows, max_segments))
     observed = cells.residual[None, :]
     largest = [part.deviations(observed)[0] for part in segments]
     best = max(range(len(segments)), key=lambda i: float(largest[i].max()))
     own = int(largest[best].argmax())
-    worst = _segment(segments[best], own, cells, names, float(largest[best][own]))
+    worst = _segment(segments[best], own, cells, columns, float(largest[best][own]))
     deviations = worst.deviations
     scale = math.sqrt(cells.variance.sum()) / cells.weight.sum()
     if cells.is_impossible:
@@ -361,14 +360,12 @@ def _segment(
     part: _Partition,
     own: int,
     cells: _Cells,
-    names: list[tuple[str, list[str]]],
+    columns: list[GroupColumn],
     deviations: float,
 ) -> Segment:
     start = part.starts[own]
     at = part.order[start : start + part.lengths[own]]
-    values = {
-        names[column][0]: names[column][1][cells.codes[at[0], column]] for column in part.columns
-    }
+    values = {columns[k].name: columns[k].names[cells.codes[at[0], k]] for k in part.columns}
     prob = cells.prob[at]
     sums = np.append(0.0, np.cumsum(cells.residual[at]))
     ends = np.append(0, np.flatnonzero(np.append(prob[1:] > prob[:-1], True)) + 1)
@@ -406,59 +403,6 @@ def _p_value(
     return (reached + 1) / (n_resamples + 1)
 
 
-def _named(groups: Any) -> dict[str, Any]:
-    """Columns by name."""
-    if isinstance(groups, Mapping):
-        named = {str(name): part for name, part in groups.items()}
-    elif hasattr(groups, "collect"):
-        raise InputError(f"groups must be columns in memory; got {shown(groups)}.")
-    elif hasattr(groups, "columns") and hasattr(groups, "__getitem__"):
-        named = {str(name): groups[name] for name in groups.columns}
-    else:
-        own = getattr(groups, "name", None)
-        named = {own if isinstance(own, str) and own else "group": groups}
-    if not named:
-        raise InputError("groups must have at least one column; got none.")
-    return named
-
-
-def _levels(array: npt.NDArray[Any], times: Floats, most: int) -> tuple[Codes, list[str]]:
-    """The number of each row's value, and what values are called; at most ``most`` and missing."""
-    if array.dtype.kind in "fiu" and len(np.unique(array[(array == array) & (times > 0)])) > most:
-        return _bands(array.astype(np.float64), times, most)
-    plain = [MISSING if is_missing(v) else _text(v) for v in array.tolist()]
-    names, codes = np.unique(np.array(plain, dtype=object), return_inverse=True)
-    sizes = np.bincount(codes, times)
-    present = (names != MISSING) & (sizes > 0)
-    if present.sum() > most:
-        frequent = np.argsort(np.where(present, -sizes, 1), kind="stable")[: most - 1]
-        new = np.full(len(names), most - 1)
-        new[frequent] = np.arange(most - 1)
-        new[names == MISSING] = most
-        return new[codes].astype(np.intp), [*map(str, names[frequent]), OTHER, MISSING]
-    return codes.astype(np.intp), [str(name) for name in names]
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _bands(array: Floats, times: Floats, number: int) -> tuple[Codes, list[str]]:
-    """Bands of equal mass, each with its upper end."""
-    missing = np.isnan(array)
-    shares = np.linspace(0, 1, number + 1)
-    edges = np.unique(weighted_quantile(array[~missing], times[~missing], shares))
-    cuts = edges[1:-1]
-    codes = np.searchsorted(cuts, array, side="left")
-    codes[missing] = len(cuts) + 1
-    ends = [f"{cut:.4g}" for cut in cuts]
-    if not ends:
-        return codes.astype(np.intp), ["any number", MISSING]
-    between = [f"above {a}, at most {b}" for a, b in pairwise(ends)]
-    names = [f"at most {ends[0]}", *between, f"above {ends[-1]}", MISSING]
-    return codes.astype(np.intp), names
-
-
 @dataclass(frozen=True)
 class GroupGap:
     """A group's mean difference between events and probabilities.
@@ -466,12 +410,14 @@ class GroupGap:
     Attributes
     ----------
     column, value : str
-        What the group is: ``column`` has this ``value``.
+        What the group is called: ``column`` has this ``value``.
     rows : int
     predicted, observed : float
         Mean probability, and frequency of the event.
     low, high : float
         Interval of ``gap``; the intervals of all groups hold together.
+    band : Band or None
+        The edges of a band of numbers: ``low`` belongs to it, ``high`` does not.
 
     Examples
     --------
@@ -488,6 +434,7 @@ class GroupGap:
     observed: float
     low: float
     high: float
+    band: Band | None = None
 
     @property
     def gap(self) -> float:
@@ -501,7 +448,8 @@ class GroupGap:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {**asdict(self), "gap": self.gap, "at_least": self.at_least}
+        ends = {"band": band_ends(self.band)}
+        return {**asdict(self), **ends, "gap": self.gap, "at_least": self.at_least}
 
 
 @dataclass(frozen=True)
@@ -581,7 +529,7 @@ def worst_group_error(
     Parameters
     ----------
     y_true, y_prob, groups, sample_weight, counts, classes
-        As in :func:`group_test`; ``groups`` may also be a data frame.
+        As in :func:`group_test`.
     level : float, default=0.9
         Probability that the intervals of all groups hold.
     min_rows : int, default=30
@@ -619,9 +567,7 @@ def worst_group_error(
     """
     level = check_level(level)
     min_rows = check_integer(min_rows, "min_rows", 1)
-    view, columns, kept = read_grouped(
-        y_true, y_prob, _named(groups), sample_weight, counts, classes
-    )
+    view, columns, kept = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
     found = [
         group for column in columns for group in group_counts(column, column.codes[kept], view)
     ]
@@ -637,7 +583,8 @@ def worst_group_error(
         low = float(betaincinv(events, n - events + 1, tail)) if events > 0 else 0.0
         high = float(betaincinv(events + 1, n - events, 1 - tail)) if events < n else 1.0
         ends = predicted - high, predicted - low
-        gaps.append(GroupGap(group.column, group.value, group.rows, predicted, observed, *ends))
+        what = group.column, group.value, group.rows
+        gaps.append(GroupGap(*what, predicted, observed, *ends, group.band))
     gaps.sort(key=lambda gap: -abs(gap.gap))
     return WorstGroupError(
         error=abs(gaps[0].gap),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -120,12 +119,7 @@ def read_kept(
         words=METRIC_WORDS,
     )
     kept = np.arange(len(given)) if given.mass is None else np.flatnonzero(given.mass)
-    sample = given.of_positive_weight()
-    weight = sample.weight
-    if weight is not None and weight.count is not None and (weight.count == 1).all():
-        one_each = None if weight.importance is None else Weights(weight.importance)
-        sample = replace(sample, weight=one_each)
-    return sample, kept
+    return given.of_positive_weight(), kept
 
 
 def read_sample(

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtri, ndtri
+from scipy.special import ndtri
 
 from trueodds.basics.imports import require
 from trueodds.basics.wording import NOTHING, decimal_text, p_text
@@ -288,8 +288,8 @@ def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
         # The logarithm has no variance here: Clopper and Pearson's ends of the frequency.
         end = total / expected
         none = not view.hit.any()
-        low = 0.0 if none else float(bdtri(n - 1, n, 1 - tail)) * end
-        high = float(bdtri(0, n, tail)) * end if none else end
+        low = 0.0 if none else tail ** (1 / n) * end
+        high = (1 - tail ** (1 / n)) * end if none else end
         return MetricInterval(ratio, low, high, level, np.nan, "exact", NO_REPLICATES)
     share = observed / total
     variance = float(view.squares @ (view.hit - share) ** 2) / observed**2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import numbers
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -21,6 +20,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from trueodds.basics.shown import shown
+from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (
     Floats,
@@ -302,8 +302,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 raise InputError(
                     f"cv={cv.get_n_splits()} folds, but no class has more than {largest} rows."
                 )
-        with warnings.catch_warnings():  # a rare class is our business, below
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        with ignored_warnings(UserWarning, "The least populated class"):  # is our business, below
             folds = list(cv.split(X, y, **for_splitter))
         if not folds:
             raise InputError(

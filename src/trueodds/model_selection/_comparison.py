@@ -17,6 +17,7 @@ from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
 from trueodds.basics.threads import single_threaded_blas
+from trueodds.basics.warned import collected_warnings, ignored_warnings
 from trueodds.basics.wording import fixed
 from trueodds.calibrators import (
     LAST_COMPLEXITY,
@@ -820,8 +821,7 @@ def _ended_silently(work: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with ignored_warnings():
             work.close()
 
 
@@ -834,8 +834,7 @@ def reason_of(problem: Exception) -> str:
 def _fit_fold(
     method: Any, rows: Rows, scale: InputScale, features: Any, folds: Folds, fold: int
 ) -> _Answer:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collected_warnings() as caught:
         start = time.perf_counter()
         held_out, error = None, None
         try:

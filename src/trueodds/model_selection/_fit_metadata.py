@@ -32,8 +32,8 @@ def fit_metadata(
     scores: Any,
     y: Any,
     sample_weight: Any = None,
-    counts: Any = None,
     *,
+    counts: Any = None,
     parent: CalibrationMap | None = None,
     notes: Any = None,
 ) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK_ROWS
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import Calibrator
 from trueodds.engines.sample import sample_positions
 from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
@@ -270,8 +270,7 @@ def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
     start = time.perf_counter()
     try:
         folds = deal_folds(cells, cell_of_row, min(FOLDS, n_rows), SEED)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrueoddsWarning)  # the fit itself has said it
+        with ignored_warnings(TrueoddsWarning):  # the fit itself has said it
             parts = [
                 (test, folds.test_weight(fold)[test], _forecast(calibrator, folds, fold, test))
                 for fold in range(folds.n_folds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, get_tags
 
+from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale, Labels, as_dense
 from trueodds.model_selection._foreign_calibrators import (
@@ -160,8 +160,8 @@ class LabelsTask:
             counts = np.bincount(self.training.codes)
             if counts.max() >= n_folds:
                 splitter: Any = StratifiedKFold(n_folds)
-                with warnings.catch_warnings():  # rare combinations are no matter here
-                    warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+                # Rare combinations are no matter here.
+                with ignored_warnings(UserWarning, "The least populated class"):
                     return list(splitter.split(self.training.X, self.training.codes))
             return list(KFold(n_folds, shuffle=True, random_state=0).split(self.training.X))
         splitter = check_cv(cv, self.y, classifier=True)

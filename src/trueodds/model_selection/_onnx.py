@@ -6,7 +6,6 @@ in float64 throughout; skl2onnx and the libraries' converters write all other ba
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
 from trueodds.export import render_onnx
@@ -146,8 +146,7 @@ def _takes(member: Any, number: float) -> bool:
     try:
         row = np.zeros((1, member.estimator.n_features_in_))
         row[0, 0] = number
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # rows of a frame have names
+        with ignored_warnings(), np.errstate(all="ignore"):  # rows of a frame have names
             member.scores(row)
     except Exception:  # of any library
         return False

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import FeatureCalibrator, default_method, find_calibrator
 from trueodds.exceptions import InputError, TrueoddsWarning
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, cuts_of_array
 from trueodds.maps import CalibrationMap
 from trueodds.maps.features import FeatureSpace
 from trueodds.rows import Rows
 
 __all__ = ["PerGroupCalibrator"]
 
-N_BANDS = 5
-"""Of a number, of equal mass, as in :func:`trueodds.metrics.group_test`."""
 MOST_GROUPS = 100
 """The most frequent; others share the map of all rows."""
 Codes = npt.NDArray[np.intp]
@@ -27,8 +25,9 @@ Codes = npt.NDArray[np.intp]
 class PerGroupCalibrator(FeatureCalibrator):
     """The default method in each group separately, for comparison only.
 
-    A group has the same level of every feature; numbers are cut into five bands. Groups that are
-    not among the 100 most frequent, or have one class only, use the map of all rows.
+    A group has the same level of every feature; numbers of more than ten values are cut into five
+    bands, as in :func:`trueodds.metrics.group_test`. Groups that are not among the 100 most
+    frequent, or have one class only, use the map of all rows.
     """
 
     title = "a map for each group"
@@ -72,15 +71,16 @@ class PerGroupCalibrator(FeatureCalibrator):
             for code in np.argsort(-sizes, kind="stable")[:MOST_GROUPS]:
                 own = rows.take(np.flatnonzero(group.ravel() == code))
                 if len(np.unique(own.codes)) > 1:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", TrueoddsWarning)  # a class may be missing
+                    with ignored_warnings(TrueoddsWarning):  # a class may be missing
                         self._maps[code] = method.fit_map(own)
         return self
 
     def _cells(self, encoded: Floats) -> Codes:
         """The level of each feature in each row; -1 if it is missing, -2 if it is new."""
         columns = [
-            np.where(column < 0, -2, column) if cuts is None else np.searchsorted(cuts, column)
+            np.where(column < 0, -2, column)
+            if cuts is None
+            else np.searchsorted(cuts, column, side="right")
             for column, cuts in zip(encoded.T, self._cuts, strict=True)
         ]
         return np.where(np.isnan(encoded), -1, np.stack(columns, axis=1)).astype(np.intp)
@@ -101,6 +101,7 @@ class PerGroupCalibrator(FeatureCalibrator):
 
 
 def _cuts(values: Floats) -> Floats:
-    """Ends of the bands."""
-    shares = np.arange(1, N_BANDS) / N_BANDS
-    return np.unique(np.quantile(values, shares)) if len(values) else values
+    """Where bands begin, or each value."""
+    distinct, mass = np.unique(values, return_counts=True)
+    cuts = cuts_of_array(distinct, mass)
+    return distinct if cuts is None else np.array(cuts, dtype=np.float64)

@@ -25,7 +25,6 @@ from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.logistic_regression import estimated_log_odds
 from trueodds.numerics.natural_spline import NaturalSpline, harrell_knots
 from trueodds.numerics.saturated import UNSEEN_LEVEL
-from trueodds.numerics.weights import rows_per_weight
 from trueodds.rows import Rows
 
 __all__ = ["ModelUpdate", "UpdateStep", "update_model"]
@@ -218,11 +217,12 @@ class _Updates:
         kept = rows.row_weight > 0
         rows = rows.take(kept)
         self.prob, self.weight = rows.scores, rows.row_weight
+        self.squares = self.weight if rows.weight is None else rows.weight.squares
         self.hit = (rows.codes == 1).astype(np.float64)
-        self.z = estimated_log_odds(rows)
+        self.z = estimated_log_odds(rows.in_counts())
         self.spline = NaturalSpline(harrell_knots(self.z, self.weight, N_KNOTS))
         self.features = None if features is None else features[kept]
-        self.scale = rows_per_weight(self.weight)
+        self.scale = float(self.weight.sum() / self.squares.sum())
         self.found: dict[str, tuple[LogisticModel, int]] = {}
 
     def fit(self, name: str) -> tuple[LogisticModel, int]:
@@ -243,7 +243,7 @@ class _Updates:
                 design = self.spline.basis(self.z)
             else:
                 design = np.concatenate([one, self.z[:, None], self.features], axis=1)
-            model = fit_logistic_model(design, self.hit, self.weight, offset)
+            model = fit_logistic_model(design, self.hit, self.weight, offset, squares=self.squares)
             if not model.converged:
                 raise InputError(
                     f"the {name} update has no finite optimum: the features or probabilities "

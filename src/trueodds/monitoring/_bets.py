@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import copy
+import math
+from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.inputs import LONGEST_LABEL, MOST_COUNT, Floats, Labels
+from trueodds.inputs import (
+    LONGEST_LABEL,
+    MOST_COUNT,
+    Floats,
+    Labels,
+    as_tuple,
+    bands_between,
+    category_text,
+    group_names,
+    is_missing,
+    plain_number,
+)
 from trueodds.monitoring._state_file import MOST_ROWS, Fields, Moment, is_moment
 
 __all__ = [
@@ -23,6 +41,7 @@ __all__ = [
     "TILTS",
     "Bets",
     "History",
+    "check_cuts",
     "kept_for_later",
     "shares",
 ]
@@ -100,12 +119,21 @@ class History:
     moments : list
         The time of the first row of each.
     cells : list of ndarray of shape (n_parts, 4)
-        Σ weight, Σ weight·p, Σ weight·y and Σ weight·p² in each part of the scale.
+        Σ weight, Σ weight·p, Σ weight·y and Σ weight·p² in each part of the scale. Only the block
+        of the open stretch is changed in place.
     """
 
     starts: list[int] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     cells: list[Floats] = field(default_factory=list)
+
+    def copy(self) -> History:
+        """Return a history that can go on while this one stays."""
+        return History(
+            list(self.starts),
+            list(self.moments),
+            self.cells[:-1] + [block.copy() for block in self.cells[-1:]],
+        )
 
     def room(self, rows: int) -> int:
         """Return the room of the open stretch after ``rows`` rows; 0 if none is open."""
@@ -128,7 +156,7 @@ class History:
         ends = np.array([*self.starts[2:-1], rows], dtype=np.float64)
         lengths = ends - starts[:-1]
         first = int(np.argmin(lengths / (rows - starts[:-1])))
-        self.cells[first] += self.cells.pop(first + 1)
+        self.cells[first] = self.cells[first] + self.cells.pop(first + 1)
         del self.starts[first + 1], self.moments[first + 1]
 
     def stack(self) -> Floats:
@@ -167,7 +195,6 @@ class History:
 MAX_CLASSES = 100
 """Maximum number of classes, and of groups."""
 
-MISSING = "(missing)"
 ARRAYS = ("clock", "stakes", "open_share", "value", "named", "sums")
 KEYS = {"n_classes", "grouped", "groups", "unlabeled", "alarm_time", "last_time", "history"}
 LARGEST_STATE = 1e281
@@ -217,7 +244,7 @@ class Bets:
 
     def __post_init__(self) -> None:
         self.share = shares(self.n_classes, self.n_groups)
-        self._codes = {name: code for code, name in enumerate(self.groups)}
+        self._codes = {category_text(name): code for code, name in enumerate(self.groups)}
 
     @classmethod
     def new(cls, n_classes: int, n_groups: int) -> Bets:
@@ -238,6 +265,18 @@ class Bets:
             named=np.zeros(places),
             sums=np.zeros((n_classes + n_groups, 3)),
         )
+
+    def copy(self) -> Bets:
+        """Return bets that can go on while these stay."""
+        other = copy.copy(self)
+        for name in (*ARRAYS, "history", "groups", "_codes"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def are_finite(self) -> bool:
+        """Whether what the last rows changed is finite: the e-value is a sum over all bets."""
+        changed = [self.clock, self.sums, *self.history.cells[-1:]]
+        return math.isfinite(sum(sum(array.ravel().tolist()) for array in changed))
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values; numbers read back as the same float64."""
@@ -295,14 +334,17 @@ class Bets:
             before = "had" if self.n_groups else "had no"
             raise InputError(f"group must be given always or never; rows before {before} groups.")
 
-    def group_codes(self, names: npt.NDArray[Any]) -> Labels:
+    def group_codes(self, values: npt.NDArray[Any], cuts: tuple[float, ...] | None) -> Labels:
         """Return groups as numbers in order of appearance; −1 if there is no room."""
-        texts = [_name(value) for value in names.tolist()]
-        for name in dict.fromkeys(texts):
-            if name not in self._codes and len(self.groups) < self.n_groups:
-                self._codes[name] = len(self.groups)
+        try:
+            found = [_named(value, cuts) for value in values.tolist()]
+        except TypeError:
+            raise InputError(f"group must hold texts or numbers; got {shown(values)}.") from None
+        for key, name in found:
+            if key not in self._codes and len(self.groups) < self.n_groups:
+                self._codes[key] = len(self.groups)
                 self.groups.append(name)
-        return np.array([self._codes.get(name, -1) for name in texts], dtype=np.intp)
+        return np.array([self._codes.get(key, -1) for key, _ in found], dtype=np.intp)
 
     def arrays(
         self,
@@ -345,5 +387,34 @@ class Bets:
         return int(self.clock[4])
 
 
-def _name(value: Any) -> str:
-    return MISSING if value is None or value != value else str(value)[:LONGEST_LABEL]
+def check_cuts(cuts: Any) -> tuple[float, ...]:
+    """Check the numbers at which groups are cut into bands."""
+    numbers = [plain_number(cut) for cut in as_tuple(cuts, "group_cuts")]
+    if not all(n is not None and abs(n) < math.inf for n in numbers) or any(
+        low >= high for low, high in pairwise(numbers)
+    ):
+        raise InputError(f"group_cuts must be increasing finite numbers; got {shown(cuts)}.")
+    return tuple(numbers)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _named(value: Any, cuts: tuple[float, ...] | None) -> tuple[str | None, str]:
+    """The text by which a value's group is known, and its name; cut numbers are in bands."""
+    if cuts is None or is_missing(value):
+        name = group_names([None if is_missing(value) else value])[0][:LONGEST_LABEL]
+        return category_text(name), name
+    number = _number(value)
+    if number is None:
+        raise InputError(f"group must hold numbers, which group_cuts cut; got {shown(value)}.")
+    name = group_names(bands_between(cuts))[bisect_right(cuts, number)]
+    return name, name
+
+
+def _number(value: Any) -> float | None:
+    """A number, which files give as a text."""
+    kind: type[int] | type[float]
+    for kind in (int, float) if isinstance(value, str) else ():
+        with suppress(ValueError):
+            return kind(value)
+    number: float | None = plain_number(value)
+    return number

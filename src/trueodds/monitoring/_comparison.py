@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from trueodds.basics.threads import Locked
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import Floats, check_length, check_level
 from trueodds.monitoring._rows import read_stream
@@ -20,7 +21,7 @@ SAFE = 0.75
 BLOCK_ROWS = 4096
 
 
-class ForecastComparison:
+class ForecastComparison(Locked):
     """Compare two forecasts of the same rows; stop as soon as one is clearly better.
 
     Two bets are placed on each row's difference in squared error: one for the new forecasts, one
@@ -45,7 +46,7 @@ class ForecastComparison:
     -----
     The null hypothesis is that, row by row, the expected squared error of the new forecasts is at
     least that of the old ones. Bets are placed before the label is known, and no row can cost more
-    than three quarters of a stake.
+    than three quarters of a stake. Threads may share a comparison.
 
     References
     ----------
@@ -74,7 +75,7 @@ class ForecastComparison:
     def update(self, old: Any, new: Any, y: Any) -> Self:
         """Update with rows in order: two forecasts of the positive class, and the outcomes."""
         # Labels are 0, 1 or missing in both, so that the same rows are left out.
-        before, after = (read_stream(p, y, None, None, None, None) for p in (old, new))
+        before, after = (read_stream(p, y) for p in (old, new))
         if before.table is not None or after.table is not None:
             raise InputError("old and new must be probabilities of one class; got several columns.")
         check_length(len(after), "new", len(before), "old")

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from trueodds.basics.files import as_path, write_text
 from trueodds.basics.shown import shown
+from trueodds.basics.threads import Locked
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import (
     as_tuple,
@@ -19,7 +20,7 @@ from trueodds.inputs import (
     check_number,
 )
 from trueodds.kernels.monitor import update_bets
-from trueodds.monitoring._bets import EDGES, MAX_CLASSES, SLOPES, TILTS, Bets
+from trueodds.monitoring._bets import EDGES, MAX_CLASSES, SLOPES, TILTS, Bets, check_cuts
 from trueodds.monitoring._diagnosis import advise, find_change, measure
 from trueodds.monitoring._findings import (
     ChangePoint,
@@ -40,11 +41,11 @@ from trueodds.monitoring._state_file import (
 __all__ = ["FORMAT", "VERSION", "CalibrationMonitor"]
 
 FORMAT, VERSION = "trueodds-monitor", 1
-KEYS = {"alpha", "tolerance", "classes", "max_groups", "stream", "job"}
+KEYS = {"alpha", "tolerance", "classes", "max_groups", "group_cuts", "stream", "job"}
 """``job`` is the state of a scheduled job: see :mod:`trueodds.monitoring._watch`."""
 
 
-class CalibrationMonitor:
+class CalibrationMonitor(Locked, unlocked=("save",)):
     """Monitor whether forecasts are still calibrated, and raise an alarm when they are not.
 
     The monitor bets against the forecasts, row by row, starting with one unit of money. If the
@@ -69,6 +70,11 @@ class CalibrationMonitor:
     max_groups : int, default=20
         Maximum number of groups that are monitored separately, in order of appearance. Rows of
         further groups count in all other regions.
+    group_cuts : sequence of float, default=None
+        Increasing numbers at which groups that are numbers are cut into bands: ``[30, 50]`` makes
+        three. A stream has no quantiles before it begins, so by default each number is a group.
+        ``trueodds monitor`` takes the cuts from its first rows, by the rule of
+        :func:`trueodds.metrics.group_test`.
 
     Attributes
     ----------
@@ -93,10 +99,11 @@ class CalibrationMonitor:
     forecasts. Rows without a label are left out, which is harmless if a label's absence has
     nothing to do with its value, given the forecast.
 
-    A ``weight`` of k represents k rows with that forecast and label. If weights are not counts,
-    the guarantee holds if they are at most 1.
+    A count of k represents k rows with that forecast and label. Importances are at most 1, with
+    which the guarantee holds; they are not rescaled, as those of later rows are not known.
 
     The state takes about 50 kB for any number of rows. A row takes about half a microsecond.
+    Threads may share a monitor. An update that raises an error counts none of its rows.
 
     References
     ----------
@@ -132,6 +139,7 @@ class CalibrationMonitor:
         tolerance: float = 0.0,
         classes: Sequence[Any] | None = None,
         max_groups: int = 20,
+        group_cuts: Sequence[float] | None = None,
     ) -> None:
         self.alpha = check_level(alpha, "alpha")
         self.tolerance = check_number(tolerance, "tolerance")
@@ -146,15 +154,17 @@ class CalibrationMonitor:
         self.max_groups = check_integer(max_groups, "max_groups", 1)
         if self.max_groups > MAX_CLASSES:
             raise InputError(f"max_groups must be at most {MAX_CLASSES}; got {max_groups!r}.")
+        self.group_cuts = None if group_cuts is None else check_cuts(group_cuts)
         self._bets: Bets | None = None
 
     def update(
         self,
         scores: Any,
         y: Any,
-        weight: Any = None,
+        sample_weight: Any = None,
         time: Any = None,
         *,
+        counts: Any = None,
         group: Any = None,
     ) -> Self:
         """Update the monitor with one or more rows, in order.
@@ -168,10 +178,12 @@ class CalibrationMonitor:
             monitor checks the most probable class (top label) and each class.
         y : label, or array-like of shape (n,)
             Outcomes; None or NaN where the label is unknown.
-        weight : float or array-like of shape (n,), default=None
-            Number of rows that each represents.
+        sample_weight : float or array-like of shape (n,), default=None
+            Importance of each row, at most 1.
         time : anything, or array-like of shape (n,), default=None
             Time of each row, used in results.
+        counts : int or array-like of shape (n,), default=None
+            How often each row occurred.
         group : str or array-like of shape (n,), default=None
             Group of each row. Pass it in every call or in none.
 
@@ -180,14 +192,15 @@ class CalibrationMonitor:
         CalibrationMonitor
             Itself.
         """
-        rows = read_stream(scores, y, weight, time, group, self.classes)
+        rows = read_stream(scores, y, sample_weight, counts, time, group, self.classes)
         n_classes = 0 if rows.table is None else rows.table.shape[1]
         if self._bets is None:
-            self._bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
-        bets = self._bets
+            bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
+        else:
+            bets = self._bets.copy()
         bets.check_kind(n_classes, group is not None)
         bets.n_unlabeled += rows.n_unlabeled
-        codes = None if rows.groups is None else bets.group_codes(rows.groups)
+        codes = None if rows.groups is None else bets.group_codes(rows.groups, self.group_cuts)
         done = 0
         while done < len(rows):
             if not bets.history.room(bets.rows):
@@ -215,6 +228,12 @@ class CalibrationMonitor:
             done = end
         if len(rows):
             bets.last_time = rows.moment(len(rows) - 1)
+        if not bets.are_finite():
+            raise InputError(
+                "the rows were not counted, since the state would hold numbers that are not "
+                "finite; it is as it was before. Check whether weights are extremely large."
+            )
+        self._bets = bets
         return self
 
     @property
@@ -340,6 +359,7 @@ class CalibrationMonitor:
             "tolerance": self.tolerance,
             "classes": None if classes is None else [_plain(label) for label in classes],
             "max_groups": self.max_groups,
+            "group_cuts": None if self.group_cuts is None else list(self.group_cuts),
             "stream": None if self._bets is None else self._bets.to_dict(),
             "job": None,
         }
@@ -347,6 +367,8 @@ class CalibrationMonitor:
     @classmethod
     def from_dict(cls, content: Any) -> CalibrationMonitor:
         """Return a monitor from its state, every value of which is checked."""
+        if isinstance(content, dict):  # states of numbers that are not cut may lack the key
+            content = {"group_cuts": None, **content}
         fields = document_fields(content, FORMAT, VERSION, KEYS, "state")
         if not isinstance(fields.raw("job"), dict | None):
             raise StateFormatError("state.job must be null or an object.")
@@ -357,8 +379,15 @@ class CalibrationMonitor:
                 raise StateFormatError("state.classes must be null or a list of labels.")
         alpha, tolerance = fields.number("alpha", 1e-300, 1.0), fields.number("tolerance", 0.0, 0.5)
         max_groups = fields.count("max_groups", MAX_CLASSES)
+        cuts = fields.raw("group_cuts")
         try:
-            monitor = cls(alpha=alpha, tolerance=tolerance, classes=classes, max_groups=max_groups)
+            monitor = cls(
+                alpha=alpha,
+                tolerance=tolerance,
+                classes=classes,
+                max_groups=max_groups,
+                group_cuts=None if cuts is None else fields.listed("group_cuts", MAX_CLASSES),
+            )
         except InputError as error:
             raise StateFormatError(f"state: {error}") from None
         if fields.raw("stream") is not None:

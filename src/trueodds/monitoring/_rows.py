@@ -14,8 +14,8 @@ from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Floats,
     Labels,
-    as_floats,
-    check_count_size,
+    check_counts,
+    check_importances,
     check_label_length,
     check_length,
     dense_labels,
@@ -27,7 +27,7 @@ from trueodds.inputs import (
 )
 from trueodds.monitoring._state_file import Moment, is_moment
 
-__all__ = ["StreamRows", "as_column", "as_rows", "label_codes", "read_stream", "row_weights"]
+__all__ = ["StreamRows", "as_column", "as_rows", "label_codes", "read_stream", "stream_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,13 @@ class StreamRows:
 
 
 def read_stream(
-    scores: Any, y: Any, weight: Any, time: Any, group: Any, classes: Sequence[Any] | None
+    scores: Any,
+    y: Any,
+    sample_weight: Any = None,
+    counts: Any = None,
+    time: Any = None,
+    group: Any = None,
+    classes: Sequence[Any] | None = None,
 ) -> StreamRows:
     """Check rows and drop those without a label."""
     table = validate_scores(as_rows(scores), "probability")
@@ -63,7 +69,7 @@ def read_stream(
     if classes is not None and len(classes) != n_classes:
         raise InputError(f"scores are of {n_classes} classes, but classes names {len(classes)}.")
     codes = label_codes(y, n, n_classes, classes)
-    mass = None if weight is None else row_weights(weight, n)
+    mass = stream_weights(sample_weight, counts, n)
     names = None if group is None else as_column(group, "group", n)
     times = None if time is None else as_column(time, "time", n)
     kept = np.flatnonzero(codes >= 0)
@@ -123,19 +129,26 @@ def label_codes(y: Any, n: int, n_classes: int, classes: Sequence[Any] | None) -
     return codes
 
 
-def row_weights(weight: Any, n: int) -> Floats:
-    """Return the number of rows that each represents."""
-    values = as_floats(weight, "weight")
-    if values.ndim != 1:
-        raise InputError(f"weight must be 1-D; got shape {values.shape}.")
-    check_length(len(values), "weight", n, "scores")
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        raise InputError(
-            f"weight must be 0 or more and finite; got {values[bad][0]!r} {where(bad)}."
-        )
-    check_count_size(values, "weight")
-    return values
+def stream_weights(sample_weight: Any, counts: Any, n: int) -> Floats | None:
+    """How many rows each counts as, importances included; None if each counts as one.
+
+    A stream has no end, so importances cannot be scaled to the rows that they are worth. A row of
+    importance at most 1 counts as a part of one, with which all guarantees hold.
+    """
+    found = None
+    if sample_weight is not None:
+        found = check_importances(np.atleast_1d(sample_weight), n, all_zero=True)
+        large = found > 1
+        if large.any():
+            raise InputError(
+                f"sample_weight must be at most 1 in a stream; got {found[large][0]:g} "
+                f"{where(large)}. Divide importances by the largest that is possible. If these are "
+                "numbers of rows, pass them as counts."
+            )
+    if counts is not None:
+        count = check_counts(np.atleast_1d(counts), n, all_zero=True)
+        found = count if found is None else found * count
+    return found
 
 
 def as_column(values: Any, name: str, n: int) -> npt.NDArray[Any]:

@@ -192,6 +192,7 @@ class Watch(StateFile):
             tolerance=old.tolerance,
             classes=old.classes,
             max_groups=old.max_groups,
+            group_cuts=old.group_cuts,
         )
         return True
 

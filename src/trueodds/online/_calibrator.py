@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from trueodds.basics.files import as_path, write_text
 from trueodds.basics.shown import shown
+from trueodds.basics.threads import Locked
 from trueodds.exceptions import InputError, MapFormatError, StateFormatError
 from trueodds.inputs import (
     Floats,
@@ -27,7 +29,7 @@ from trueodds.inputs import (
 )
 from trueodds.kernels.online import clipped_log_odds, clipped_log_odds_into
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
-from trueodds.monitoring._rows import as_rows, label_codes, row_weights
+from trueodds.monitoring._rows import as_rows, label_codes, stream_weights
 from trueodds.monitoring._state_file import (
     Fields,
     document_fields,
@@ -54,7 +56,7 @@ MOST_PENDING = 100_000
 LARGEST_SCORE = 1e300
 
 
-class OnlineCalibrator:
+class OnlineCalibrator(Locked, unlocked=("save",)):
     """Calibrate scores while labels come in: forecast a row, then learn its label.
 
     The forecast combines 16 Bayesian experts: the scores unchanged, shifts and lines of the
@@ -108,6 +110,9 @@ class OnlineCalibrator:
     A row of weight k counts like k rows with the same forecast. The bounds hold for weights of at
     most 1; otherwise ``bound_`` is infinite. Labels that come together later, after :meth:`ask`,
     count by their mean in ``regret_`` and ``calibration_``.
+
+    Threads may share a calibrator. An update that would leave numbers that are not finite raises
+    :class:`~trueodds.exceptions.InputError`, and nothing of it is learned.
 
     References
     ----------
@@ -185,11 +190,13 @@ class OnlineCalibrator:
         if self._short and isinstance(scores, float) and self._is_open_for(scores):
             z = clipped_log_odds(scores, self.scale == "probability")
             p = self._streams[0].kernel.forecast_one(z, z)
+            if p != p:
+                raise _unusable()
             return np.array([[1.0 - p, p]])
         z, score = self._places(self._checked(scores))
         return _whole(self._forecast(z, score))
 
-    def update(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+    def update(self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> Self:
         """Learn from labeled rows, in their order; one row at a time or many give the same state.
 
         Parameters
@@ -198,7 +205,9 @@ class OnlineCalibrator:
         y : label, or array-like of shape (n,)
             What happened; rows whose label is None or NaN are counted and left out.
         sample_weight : float or array-like of shape (n,), default=None
-            How many rows each stands for. Rows of weight 0 are left out.
+            Importance of each row, at most 1. Rows of importance 0 are left out.
+        counts : int or array-like of shape (n,), default=None
+            How often each row occurred.
 
         Returns
         -------
@@ -211,20 +220,25 @@ class OnlineCalibrator:
             and isinstance(y, int)
             and 0 <= y <= 1
             and sample_weight is None
+            and counts is None
             and self._is_open_for(scores)
         ):
             z = clipped_log_odds(scores, self.scale == "probability")
-            self._streams[0].kernel.learn_one(z, z, float(y), 1.0)
+            p = self._streams[0].kernel.learn_one(z, z, float(y), 1.0)
+            if p != p:
+                raise _refused()
             return self
-        self.replay(scores, y, sample_weight)
+        self.replay(scores, y, sample_weight, counts=counts)
         return self
 
-    def replay(self, scores: Any, y: Any, sample_weight: Any = None) -> Floats:
+    def replay(
+        self, scores: Any, y: Any, sample_weight: Any = None, *, counts: Any = None
+    ) -> Floats:
         """Learn as :meth:`update` does, and return the forecast of each row before its label.
 
         Parameters
         ----------
-        scores, y, sample_weight
+        scores, y, sample_weight, counts
             As in :meth:`update`.
 
         Returns
@@ -236,16 +250,16 @@ class OnlineCalibrator:
         z, score = self._places(table)
         n_classes = max(2, len(z))
         codes = label_codes(y, z.shape[1], n_classes, self.classes)
-        weight = np.ones(z.shape[1])
-        if sample_weight is not None:
-            weight = row_weights(sample_weight, z.shape[1]).copy()
+        given = stream_weights(sample_weight, counts, z.shape[1])
+        weight = np.ones(z.shape[1]) if given is None else given.copy()
         weight[codes < 0] = 0.0
         self._open(n_classes)
-        self.n_unlabeled += int((codes < 0).sum())
         out = np.empty(z.shape)
-        for c, stream in enumerate(self._streams):
-            happened = _happened(codes, c, len(self._streams))
-            stream.kernel.learn(z[c], score[c], happened, weight, out[c])
+        with self._all_or_nothing():
+            for c, stream in enumerate(self._streams):
+                happened = _happened(codes, c, len(self._streams))
+                stream.kernel.learn(z[c], score[c], happened, weight, out[c])
+        self.n_unlabeled += int((codes < 0).sum())
         self._widen(table[weight > 0])
         return _whole(out)
 
@@ -291,16 +305,17 @@ class OnlineCalibrator:
         told = np.empty(z.shape, np.float32)
         codes = np.empty((*z.shape, CODES), np.int16)
         wide_z, wide_score = z.astype(np.float64), score.astype(np.float64)
-        for c, stream in enumerate(self._streams):
-            stream.kernel.ask(wide_z[c], wide_score[c], told[c], codes[c])
-        generation = self._streams[0].generations
+        with self._all_or_nothing():
+            for c, stream in enumerate(self._streams):
+                if not stream.kernel.ask(wide_z[c], wide_score[c], told[c], codes[c]):
+                    raise _unusable()
+            generation = self._streams[0].generations
+            dropped = self._pending.dropped_for([generation] * len(row_ids))
+            for old in dropped:
+                self._give_up(old)
         for i, row_id in enumerate(row_ids):
-            dropped = self._pending.add(
-                row_id, generation, z[:, i], score[:, i], told[:, i], codes[:, i]
-            )
-            if dropped is not None:
-                self.n_dropped += 1
-                self._give_up(dropped)
+            self._pending.add(row_id, generation, z[:, i], score[:, i], told[:, i], codes[:, i])
+        self.n_dropped += len(dropped)
         self._widen(table)
         return _whole(sigmoid(told.astype(np.float64)))
 
@@ -325,12 +340,11 @@ class OnlineCalibrator:
         pending = self._pending
         told = np.full((max(1, len(self._streams)), len(row_ids)), np.nan)
         for i, row_id in enumerate(row_ids):
-            k = None if pending is None else pending.place(row_id)
-            if pending is not None and k is not None:
-                told[:, i] = [pending.row(k, c)[2] for c in range(len(told))]
+            if pending is not None and row_id in pending:
+                told[:, i] = [pending.row(pending.place(row_id), c)[2] for c in range(len(told))]
         return _whole(sigmoid(told))
 
-    def answer(self, ids: Any, y: Any, sample_weight: Any = None) -> int:
+    def answer(self, ids: Any, y: Any, sample_weight: Any = None, *, counts: Any = None) -> int:
         """Learn from labels of rows that were asked, in the order in which they were asked.
 
         Labels may come in any order, some never. Rows that were forecast from the same weights are
@@ -346,6 +360,9 @@ class OnlineCalibrator:
         y : label, or array-like of shape (n,)
             None or NaN if the label will never come.
         sample_weight : float or array-like of shape (n,), default=None
+            Importance of each row, at most 1.
+        counts : int or array-like of shape (n,), default=None
+            How often each row occurred.
 
         Returns
         -------
@@ -355,26 +372,29 @@ class OnlineCalibrator:
         row_ids = _checked_ids(ids)
         n = len(row_ids)
         codes = label_codes(y, n, max(2, len(self._streams)), self.classes)
-        weight = np.ones(n) if sample_weight is None else row_weights(sample_weight, n)
+        given = stream_weights(sample_weight, counts, n)
+        weight = np.ones(n) if given is None else given
         pending = self._pending
         if pending is None:
             self.n_unknown += n
             return 0
-        known = pending.in_order(row_ids)
-        self.n_unknown += n - len(known)
         number = {row_id: i for i, row_id in enumerate(row_ids)}
+        places = {number[row_id]: pending.place(row_id) for row_id in pending.in_order(row_ids)}
         before = self.n_rows
-        for row_id in known:
-            i, k = number[row_id], pending.take(row_id)
-            if codes[i] < 0 or weight[i] == 0:
-                self.n_unlabeled += int(codes[i] < 0)
-                self._give_up(pending.generation(k))
-                continue
-            judged = pending.generation(k) == self._streams[0].generations
-            for c, stream in enumerate(self._streams):
-                happened = codes[i] == (1 if len(self._streams) == 1 else c)
-                z, score, told, said = pending.row(k, c)
-                stream.kernel.learn_late(z, score, float(happened), weight[i], told, said, judged)
+        with self._all_or_nothing():
+            for i, k in places.items():
+                if codes[i] < 0 or weight[i] == 0:
+                    self._give_up(pending.generation(k))
+                    continue
+                judged = pending.generation(k) == self._streams[0].generations
+                for c, stream in enumerate(self._streams):
+                    happened = float(codes[i] == (1 if len(self._streams) == 1 else c))
+                    z, score, told, said = pending.row(k, c)
+                    stream.kernel.learn_late(z, score, happened, weight[i], told, said, judged)
+        for i in places:
+            pending.take(row_ids[i])
+            self.n_unlabeled += int(codes[i] < 0)
+        self.n_unknown += n - len(places)
         return self.n_rows - before
 
     def _give_up(self, generation: int) -> None:
@@ -382,6 +402,23 @@ class OnlineCalibrator:
         if generation == self._streams[0].generations:
             for stream in self._streams:
                 stream.kernel.drop_row()
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Return to the state before this context on an error, and if a number is not finite."""
+        kernels = [stream.kernel for stream in self._streams]
+        for kernel in kernels:
+            kernel.keep()
+        is_done = False
+        try:
+            yield
+            if not all(kernel.is_finite() for kernel in kernels):
+                raise _refused()
+            is_done = True
+        finally:
+            if not is_done:
+                for kernel in kernels:
+                    kernel.restore()
 
     # What was learned ----------------------------------------------------------------------------
 
@@ -571,7 +608,8 @@ class OnlineCalibrator:
         streams = self._streams or [self._new_stream() for _ in z]
         out = np.empty(z.shape)
         for c, stream in enumerate(streams):
-            stream.kernel.forecast(z[c], score[c], out[c])
+            if not stream.kernel.forecast(z[c], score[c], out[c]):
+                raise _unusable()
         return out
 
     def _forecast_at(self, x: Floats, c: int) -> Floats:
@@ -580,7 +618,8 @@ class OnlineCalibrator:
         z, score = self._places_of(np.ascontiguousarray(scores), c)
         stream = self._streams[c] if self._streams else self._new_stream()
         out = np.empty(len(x))
-        stream.kernel.forecast(z, score, out)
+        if not stream.kernel.forecast(z, score, out):
+            raise _unusable()
         return out
 
     def _checked(self, scores: Any) -> Floats:
@@ -627,6 +666,19 @@ class OnlineCalibrator:
             if self._range is not None:
                 low, high = min(low, self._range[0]), max(high, self._range[1])
             self._range = low, high
+
+
+def _refused() -> InputError:
+    return InputError(
+        "the labels were not learned, since the state would hold numbers that are not finite; it "
+        "is as it was before. Check whether weights are extremely large."
+    )
+
+
+def _unusable() -> InputError:
+    return InputError(
+        "the state has no finite forecast for these scores. Load a saved state, or start anew."
+    )
 
 
 def _n_streams(n_classes: int) -> int:

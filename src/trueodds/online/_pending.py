@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -57,34 +58,36 @@ class Pending:
     def __contains__(self, row_id: object) -> bool:
         return row_id in self._place
 
+    def dropped_for(self, generations: list[int]) -> list[int]:
+        """The generations of the rows that :meth:`add` will drop for rows of these generations."""
+        n = len(generations) - len(self._free)
+        waiting = map(self.generation, self._place.values())
+        return list(islice(chain(waiting, generations), max(n, 0)))
+
     def add(
         self, row_id: RowId, generation: int, z: Any, score: Any, told: Any, codes: Any
-    ) -> int | None:
-        """Remember a row; returns the generation of the row that was dropped for it, or None."""
-        dropped = None
+    ) -> None:
+        """Remember a row; without room, the oldest one is dropped."""
         if not self._free:
-            dropped = self.generation(self.take(next(iter(self._place))))
+            self.take(next(iter(self._place)))
         k = self._free.pop()
         self._place[row_id] = k
         self._z[k], self._score[k], self._told[k], self._codes[k] = z, score, told, codes
         self._generation[k], self._turn[k] = generation, self._turns
         self._turns += 1
-        return dropped
 
-    def take(self, row_id: RowId) -> int:
-        """Let a row go; returns the place whose numbers stay until the next :meth:`add`."""
-        k = self._place.pop(row_id)
-        self._free.append(k)
-        return k
+    def take(self, row_id: RowId) -> None:
+        """Let a row go."""
+        self._free.append(self._place.pop(row_id))
 
     def in_order(self, row_ids: list[RowId]) -> list[RowId]:
         """The ids that wait, in the order in which they were asked."""
         known = [row_id for row_id in row_ids if row_id in self._place]
         return sorted(known, key=lambda row_id: self._turn[self._place[row_id]])
 
-    def place(self, row_id: RowId) -> int | None:
+    def place(self, row_id: RowId) -> int:
         """The place of a row that waits."""
-        return self._place.get(row_id)
+        return self._place[row_id]
 
     def waiting_in(self, generation: int) -> int:
         """How many rows of a generation wait."""

@@ -7,7 +7,6 @@ import hashlib
 import os
 import platform
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ import numpy as np
 
 import trueodds
 from trueodds.basics.files import as_path, write_text
+from trueodds.basics.warned import collected_warnings
 from trueodds.calibrators import default_method
 from trueodds.decisions._guarantees import Risk
 from trueodds.inputs import (
@@ -29,9 +29,10 @@ from trueodds.inputs import (
     check_integer,
     check_text,
     direction_hint,
+    group_array,
     is_choice,
+    read_groups,
 )
-from trueodds.metrics._groups import group_array, read_groups
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
 from trueodds.report._diagrams import diagrams
 from trueodds.report._page import render
@@ -142,8 +143,8 @@ def build_report(
     counts : array-like of shape (n,), default=None
         How often each row occurred; equivalent to repeating the rows.
     groups : dict of str to array-like of shape (n,), default=None
-        Grouping columns, such as country or age. Numbers with more than ten distinct values are
-        cut into five bands of equal mass; missing values form a separate group.
+        Grouping columns, such as country or age, as in :func:`trueodds.metrics.group_test`: a
+        column of numbers with more than ten distinct values is cut into five bands.
     scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     classes : array-like, default=None
@@ -219,15 +220,13 @@ def build_report(
     if groups is not None:
         check_instance(groups, Mapping, "groups")
     rows = read_report_rows(scores, y, sample_weight, counts, scale, classes, class_names)
-    parts = {name: group_array(part) for name, part in (groups or {}).items()}
     n_given = len(as_dense(scores, "scores"))
     times = np.zeros(n_given)
     times[rows.index] = rows.row_counts
-    columns = read_groups(parts, n_given, times)
+    columns = read_groups(groups or {}, n_given, times)
     guarantee = guarantee_section(rows, at_most, risk, confidence)
     sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collected_warnings() as caught:
         comparison = compare_calibrators(
             sample.score,
             sample.codes,
@@ -259,7 +258,7 @@ def build_report(
                 calibrators=["group"],
                 scale=scale,
                 sample_weight=sample.weight,
-                features=_group_features(parts, sample),
+                features=_group_features(groups or {}, sample),
                 cv=cv,
                 random_state=seed,
                 n_jobs=n_jobs,
@@ -326,11 +325,11 @@ def _limits(at_most: float | None, risk: Risk, confidence: float) -> dict[str, A
     return {"at_most": at_most, "risk": risk, "confidence": confidence}
 
 
-def _group_features(parts: Mapping[str, Any], sample: ReportRows) -> Any:
+def _group_features(groups: Mapping[str, Any], sample: ReportRows) -> Any:
     """Return the grouping columns of the sample, one column for each."""
-    features = np.empty((len(sample), len(parts)), dtype=object)
-    for k, values in enumerate(parts.values()):
-        features[:, k] = values[sample.index]
+    features = np.empty((len(sample), len(groups)), dtype=object)
+    for k, values in enumerate(groups.values()):
+        features[:, k] = group_array(values)[sample.index]
     return features
 
 

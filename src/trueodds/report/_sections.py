@@ -11,7 +11,7 @@ from trueodds.decisions._costs import costs_by_ratio
 from trueodds.decisions._guarantees import Risk
 from trueodds.estimator import unfitted
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, InputScale
+from trueodds.inputs import Floats, GroupColumn, InputScale, band_ends
 from trueodds.metrics import (
     ClassEvaluation,
     Evaluation,
@@ -21,7 +21,7 @@ from trueodds.metrics import (
     evaluate_counts,
     validation_report,
 )
-from trueodds.metrics._groups import GroupColumn, GroupTest, groups_before_and_after
+from trueodds.metrics._groups import GroupTest, groups_before_and_after
 from trueodds.metrics._sample import event_of
 from trueodds.model_selection import CalibratorComparison
 from trueodds.numerics.log_odds import log_odds
@@ -257,6 +257,7 @@ def group_table(
         {
             "column": test.column,
             "value": test.value,
+            "band": band_ends(test.band),
             "before": _side(test),
             "after": None if then is None else _side(then),
             "pooled": None,

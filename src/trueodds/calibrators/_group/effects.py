@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from trueodds.basics.imports import require
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, group_names, number_texts
 from trueodds.maps import GroupMap, GroupTerm
 from trueodds.maps._group import SCORE
 
@@ -172,8 +172,8 @@ def level_names(fitted: GroupMap, term: GroupTerm) -> list[str]:
     feature, cut = term.features[0], term.cuts[0]
     known = None if feature == SCORE else fitted.categories[feature]
     if known is not None:
-        return [v if isinstance(v, str) else f"{v:g}" for v in known] + [MISSING, NOT_SEEN]
-    ends = [f"{c:.4g}" for c in ([] if cut is None else cut)]
+        return group_names(known) + [MISSING, NOT_SEEN]
+    ends = number_texts([] if cut is None else cut.tolist())
     if not ends:
         return ["all", MISSING]
     between = [f"{a} to {b}" for a, b in pairwise(ends)]

@@ -555,7 +555,8 @@ class Calibrator(Estimator, ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """State without the curves, which can be fitted again and take more room than the rest."""
-        state = {name: value for name, value in vars(self).items() if name != "_posteriors"}
+        state = vars(self).copy()  # another thread may add the curves meanwhile
+        state.pop("_posteriors", None)
         if "_kept" in state:
             state["_kept"] = smaller(state["_kept"], self.scale)
         return state

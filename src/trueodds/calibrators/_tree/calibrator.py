@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.shown import shown
+from trueodds.basics.warned import ignored_warnings
 from trueodds.calibrators import (
     Calibrator,
     FeatureCalibrator,
@@ -287,8 +287,7 @@ class TreeCalibrator(FeatureCalibrator):
         """Set the losses out of fold, and warn if one map for all rows has a smaller one."""
         own, one, total, n_tested = 0.0, 0.0, 0.0, 0
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", TrueoddsWarning)  # the fit itself has warned
+            with ignored_warnings(TrueoddsWarning):  # the fit itself has warned
                 for weight in test_weight:
                     train, test = rows.weighing(rows.weight - weight), rows.weighing(weight)
                     if not len(test.codes) or n_tested >= ENOUGH_ROWS:

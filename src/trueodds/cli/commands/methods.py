@@ -43,11 +43,12 @@ def methods(as_json: o.Json = False) -> None:
 
 def describe(name: str, kind: type[Any]) -> dict[str, Any]:
     """Return the properties of a calibrator's class."""
+    summary = (inspect.getdoc(kind) or "").partition("\n\n")[0]
     return {
         "method": name,
         "class": kind.__name__,
         # Without reStructuredText markup.
-        "description": (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", ""),
+        "description": " ".join(summary.split()).replace("``", ""),
         "native_multiclass": kind.learns_classes_jointly,
         "monotone": kind.is_monotone,
         "needs_features": kind.needs_features,

@@ -96,12 +96,17 @@ def threshold(
     }
     content = {"file": data.file, **prepared.describe(), "rows_used": len(rows)}
     if group:
+        from trueodds.inputs import band_ends, group_names
+
         found = guaranteed_thresholds(
             rows.codes, rows.scores, groups=rows.groups[group[0]], **options
         )
         if as_json:
             content["column"] = group[0]
-            content["groups"] = [{"value": str(k), **v.to_dict()} for k, v in found.items()]
+            content["groups"] = [
+                {"value": name, "band": band_ends(key), **one.to_dict()}
+                for (key, one), name in zip(found.items(), group_names([*found]), strict=True)
+            ]
             emit_json("thresholds", content)
             return
         _show_groups(group[0], found, confidence)
@@ -117,16 +122,18 @@ def threshold(
 
 
 def _show_groups(column: str, found: dict[Any, ThresholdGuarantee], confidence: float) -> None:
+    from trueodds.inputs import group_names
+
     table = [
         [
-            f"{column} = {value}",
+            f"{column} = {name}",
             f"{one.n_rows:,}",
             "not reachable" if one.threshold is None else f"{one.threshold:g}",
             percent_text(one.share_acted),
             number(one.estimate),
             _lowest(one),
         ]
-        for value, one in found.items()
+        for name, one in zip(group_names([*found]), found.values(), strict=True)
     ]
     header = ["group", "rows", "threshold", "acted on", "risk here", "lowest limit"]
     title = f"{len(found)} groups; all guarantees hold together with {percent_text(confidence)}"

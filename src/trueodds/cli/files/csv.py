@@ -25,6 +25,7 @@ __all__ = [
     "named",
     "records_near_top",
     "total_rows",
+    "typed_columns",
     "with_types",
 ]
 
@@ -249,24 +250,35 @@ def with_types(relation: Any, decimal: str = ".", kept: Sequence[str] = ()) -> A
     """Cast columns of text to numbers and booleans where every value is one.
 
     Columns in ``kept`` stay texts.
+    """
+    names = [name for name in relation.columns if name not in kept]
+    typed = typed_columns(relation, names, decimal)
+    parts = [f"{value} AS {quoted(name)}" for name, (value, _) in typed.items()]
+    return relation.project(", ".join([*parts, *map(quoted, kept)]))
+
+
+def typed_columns(
+    relation: Any, names: Sequence[str], decimal: str = "."
+) -> dict[str, tuple[str, str]]:
+    """SQL and type of columns of text: of numbers or booleans where every value is one.
+
     Each pass handles a few hundred columns, because the engine's time grows with the square of
     their number.
     """
-    names = [name for name in relation.columns if name not in kept]
     numbers = {name: as_number(name, "VARCHAR", decimal) for name in names}
     answers: list[bool] = []
     for begin in range(0, len(names), AT_ONCE):
         answers += _answers(relation, names[begin : begin + AT_ONCE], numbers)
-    parts = []
+    typed = {}
     for position, name in enumerate(names):
         fits = answers[3 * position : 3 * position + 3]
         kind = next((k for k, fit in zip(KINDS, fits, strict=True) if fit), "VARCHAR")
         value = numbers[name] if kind == "DOUBLE" else f"CAST({quoted(name)} AS {kind})"
-        parts.append(f"{value} AS {quoted(name)}")
-    return relation.project(", ".join([*parts, *map(quoted, kept)]))
+        typed[name] = value, kind
+    return typed
 
 
-def _answers(relation: Any, names: list[str], numbers: dict[str, str]) -> list[bool]:
+def _answers(relation: Any, names: Sequence[str], numbers: dict[str, str]) -> list[bool]:
     """Return for each column whether all values are integers, numbers, or booleans."""
     tests = []
     for name in names:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["as_number", "as_text", "is_numeric", "literal", "may_be_long", "quoted", "values"]
+__all__ = [
+    "as_group",
+    "as_number",
+    "as_text",
+    "is_number",
+    "is_numeric",
+    "literal",
+    "may_be_long",
+    "quoted",
+    "values",
+]
 
 TEXT_TYPES = ("VARCHAR", "JSON")
 NUMBER_TYPES = (
@@ -56,6 +66,11 @@ def is_numeric(kind: str) -> bool:
     return kind in NUMBER_TYPES or kind.startswith("DECIMAL")
 
 
+def is_number(kind: str) -> bool:
+    """Whether an engine's type is one of numbers other than truth values."""
+    return is_numeric(kind) and kind != "BOOLEAN"
+
+
 def may_be_long(kind: str) -> bool:
     """Whether values of an engine's type can be long texts."""
     return not (is_numeric(kind) or kind.startswith(("DATE", "TIME")))
@@ -87,3 +102,16 @@ def as_text(name: str, kind: str) -> str:
     """A column as text, without the quotes of JSON."""
     column = quoted(name)
     return f"json_extract_string({column}, '$')" if kind == "JSON" else f"CAST({column} AS VARCHAR)"
+
+
+def as_group(value: str, kind: str) -> str:
+    """SQL of a group, as a number of the same type or as a text; NULL where it is missing.
+
+    NaN is missing, 0.1 of FLOAT is 0.1, and −0 is 0.
+    """
+    if kind in ("FLOAT", "DOUBLE"):
+        number = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)" if kind == "FLOAT" else value
+        return f"CASE WHEN NOT isnan({value}) THEN {number} + 0 END"
+    if kind == "JSON":
+        return f"json_extract_string({value}, '$')"
+    return value if is_number(kind) else f"CAST({value} AS VARCHAR)"

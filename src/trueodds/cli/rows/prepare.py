@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from trueodds.basics.log import logger
 from trueodds.basics.shown import shortened, shown
 from trueodds.cli.errors import AdvisedError
+from trueodds.cli.files.csv import typed_columns
 from trueodds.cli.files.open import DataSource
-from trueodds.cli.files.sql import quoted
+from trueodds.cli.files.sql import as_group, quoted
 from trueodds.cli.output import note
 from trueodds.cli.rows.advice import ReadingAdvice, advise, totals_found
 from trueodds.cli.rows.checks import Checks
@@ -20,7 +22,16 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds.engines.rules import Broken
 
-__all__ = ["GOOD", "OnBadRows", "Prepared", "Tally", "examine", "in_words", "prepare"]
+__all__ = [
+    "GOOD",
+    "OnBadRows",
+    "Prepared",
+    "Tally",
+    "examine",
+    "group_values",
+    "in_words",
+    "prepare",
+]
 
 OnBadRows = Literal["error", "skip", "blank"]
 MOST_COMPARED, MOST_COLUMNS = 1_000_000, 200
@@ -125,9 +136,22 @@ def prepare(
     for role, name in (("weight", columns.weight), ("counts", columns.counts)):
         if name is not None:
             parts.append(f"{columns.number(source, name)} AS {role}")
-    for title, group in (("group", columns.groups), ("feature", columns.features)):
-        parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
+    values = group_values(source, good, columns.groups)
+    parts += [f"{value} AS group_{number}" for number, value in enumerate(values)]
+    parts += [f"{quoted(name)} AS feature_{k}" for k, name in enumerate(columns.features)]
     return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)
+
+
+def group_values(source: DataSource, rows: Any, names: Sequence[str]) -> list[str]:
+    """SQL of columns of groups, as numbers or texts.
+
+    Text files have no types: a column is of numbers if all its values are written as numbers.
+    """
+    texts = [n for n in names if source.files.format == "csv" and source.kinds[n] == "VARCHAR"]
+    typed = {name: (quoted(name), source.kinds[name]) for name in names}
+    if texts:
+        typed |= typed_columns(rows, texts, source.reading.decimal)
+    return [as_group(*typed[name]) for name in names]
 
 
 def _repeated(good: Any, columns: ColumnNames, n_rows: int) -> int:

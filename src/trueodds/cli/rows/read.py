@@ -97,12 +97,12 @@ def _numbers(column: Any) -> npt.NDArray[Any]:
 
 
 def _group_values(pa: Any, column: Any) -> npt.NDArray[Any]:
-    """Numbers unchanged, so that a report can cut them into bands; anything else as texts."""
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+    """Numbers and texts; integers with missing ones are Python's, which stay exact."""
+    if pa.types.is_floating(column.type) or (
+        pa.types.is_integer(column.type) and not column.null_count
+    ):
         return np.asarray(column.to_numpy())
-    return np.array(
-        ["(missing)" if v is None else str(v) for v in column.to_pylist()], dtype=object
-    )
+    return np.array(column.to_pylist(), dtype=object)
 
 
 def count_rows(

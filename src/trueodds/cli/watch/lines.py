@@ -92,11 +92,9 @@ class LineRun:
         self.run.forecasts.flush()
         if self._unsaved:
             if self._labeled:
-                p, codes, weight = zip(*self._labeled, strict=True)
-                counts = self.run.watch_forecasts(
-                    np.array(p), np.array(codes), np.array(weight), None
-                )
-                self.run._line("standard input", False, counts)
+                p, codes, counts = map(np.array, zip(*self._labeled, strict=True))
+                seen = self.run.watch_forecasts(p, codes, counts, None)
+                self.run._line("standard input", False, seen)
                 self._labeled = []
             self.run.commit()
             STOPPING.go_on()
@@ -134,9 +132,9 @@ class LineRun:
         code, row_id = self._code(row.get(self.data.label)), self._id(row)
         given = {"id": row_id} if row_id is not None else {}
         if all(row.get(name) is None for name in self.data.score):
-            return given | self._late(row_id, code, self._weight(row))
+            return given | self._late(row_id, code, self._count(row))
         scores = np.array([self._score(row, name) for name in self.data.score])
-        weight = self._weight(row)
+        count = self._count(row)
         if code is None and row_id is not None and online.waits_for(row_id):
             return given | run.forecast_columns(online.recall(row_id)[0])
         y = np.array([None if code is None else run.classes[code]], dtype=object)
@@ -148,13 +146,13 @@ class LineRun:
             y,
             np.array([code is not None]),
             ids,
-            np.array([weight]),
+            np.array([count]),
         )
-        if code is not None and weight > 0:
-            self._labeled.append((p[0], code, weight))
+        if code is not None and count > 0:
+            self._labeled.append((p[0], code, count))
         return given | run.forecast_columns(p[0])
 
-    def _late(self, row_id: Any, code: int | None, weight: float) -> dict[str, Any]:
+    def _late(self, row_id: Any, code: int | None, count: float) -> dict[str, Any]:
         """A label without a score, for a row that was forecast before."""
         online = self.run.online
         if row_id is None or code is None:
@@ -168,10 +166,10 @@ class LineRun:
             return {"learned": False}
         p = online.recall(row_id)[0]
         y = code if online.classes is None else self.run.classes[code]
-        online.answer(row_id, [y], [weight])
+        online.answer(row_id, [y], counts=[count])
         self.run.learned()
-        if weight > 0:
-            self._labeled.append((p, code, weight))
+        if count > 0:
+            self._labeled.append((p, code, count))
         return self.run.forecast_columns(p) | {"learned": True}
 
     def _score(self, row: dict[str, Any], name: str) -> float:
@@ -183,7 +181,7 @@ class LineRun:
         except OverflowError:
             raise InputError(f"{shown(name)} is too large: {shown(value)}.") from None
 
-    def _weight(self, row: dict[str, Any]) -> float:
+    def _count(self, row: dict[str, Any]) -> float:
         if self.data.counts is None:
             return 1.0
         value: Any = row.get(self.data.counts)

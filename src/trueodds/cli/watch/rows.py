@@ -253,7 +253,7 @@ class Piece:
     scores: Floats
     codes: Labels
     """−1 where there is no label."""
-    weight: Floats | None
+    counts: Floats | None
     groups: npt.NDArray[Any] | None
     positions: npt.NDArray[np.int64]
     files: npt.NDArray[np.int32]
@@ -309,7 +309,7 @@ class WatchedRows:
         if "number" in rows.columns:
             place = "row_number() OVER (PARTITION BY number ORDER BY position)"
             rows = rows.project(f"*, {place} AS place")
-            rows = rows.order("number, hash(number, place), place").project("* EXCLUDE place")
+            rows = rows.order("number, hash(number, place), place")
         for batch in arrow_batches(rows):
             whole = self._piece(batch)
             kept = np.flatnonzero(take[whole.positions])

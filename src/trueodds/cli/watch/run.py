@@ -34,6 +34,7 @@ from trueodds.cli.files.open import DataSource, leave_room, open_source
 from trueodds.cli.files.write import write_text
 from trueodds.cli.output import say, working
 from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.groups import cuts_of_texts
 from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
 from trueodds.cli.watch.options import DeliveryOptions
@@ -221,7 +222,7 @@ class RowArrays:
         held, expired = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for piece in rows.batches():
             at = piece.positions
-            keys[at] = rows_keys(piece.moments, piece.scores, piece.weight, piece.groups)
+            keys[at] = rows_keys(piece.moments, piece.scores, piece.counts, piece.groups)
             codes[at], files[at] = piece.codes, piece.files
             held[at], expired[at] = piece.held, piece.expired
             if piece.moments is not None:
@@ -411,6 +412,7 @@ class WatchRun:
                     if rows.skipped:
                         log(f"{name}: left out {in_words(rows.skipped)}.")
                     leave_room(source.connection, self.data.memory, ROW_BYTES * rows.n_positions)
+                    self._fix_groups(source, rows)
                     take = self._new_rows(source, rows, batch)
                     yield from self._count(rows, take)
                     if self.watch.monitor.alarm:
@@ -491,6 +493,14 @@ class WatchRun:
         if rule is not None and rule.step is not None:
             self.watch.see(rule.step, rows.starts)
         return rows
+
+    def _fix_groups(self, source: DataSource, rows: WatchedRows) -> None:
+        """Cut a column of numbers into bands before the first row; later runs keep them."""
+        group = getattr(self.data, "group", None)
+        if group is None or self.watch.n_rows:
+            return
+        labeled = rows.relation.filter("label IS NOT NULL")
+        self.watch.monitor.group_cuts = cuts_of_texts(labeled, "grouping", source, group)
 
     def _new_rows(self, source: DataSource, rows: WatchedRows, batch: list[Delivery]) -> Any:
         """Which positions to count; what was read of each file is remembered."""
@@ -611,7 +621,10 @@ class WatchRun:
         if forecasts.ndim == 2 and forecasts.shape[1] == 2:
             forecasts = forecasts[:, 1]
         y: Any = piece.codes if watch.monitor.classes is None else names[piece.codes]
-        watch.monitor.update(forecasts, y, piece.weight, piece.times, group=piece.groups)
+        groups: Any = piece.groups
+        if watch.monitor.group_cuts is not None and self.data.decimal == ",":
+            groups = [text and text.replace(".", "").replace(",", ".") for text in groups]
+        watch.monitor.update(forecasts, y, time=piece.times, counts=piece.counts, group=groups)
         if piece.moments is not None:
             newest = moment_text(float(piece.moments.max()), watch.kind)
             watch.last = later(watch.last, newest, watch.kind)
@@ -619,7 +632,7 @@ class WatchRun:
         if forecasts.ndim == 2:
             choice = forecasts.argmax(axis=1)
             p, right = forecasts.max(axis=1), choice == piece.codes
-        mass = np.ones(len(p)) if piece.weight is None else piece.weight
+        mass = np.ones(len(p)) if piece.counts is None else piece.counts
         return np.array([len(p), (mass * p).sum(), (mass * right).sum()])
 
     def _line(self, period: str, late: bool, counts: Any) -> dict[str, Any]:
@@ -668,14 +681,14 @@ class WatchRun:
             with working("reading rows since the change", source.connection):
                 rows = self._select(source, batch)
                 newest = _newest(rows, str(change.time), str(self.watch.kind))
-            scores, codes, mass, groups = newest
+            scores, codes, counts, groups = newest
             method = AUTO if groups is None else WITH_FEATURES
             calibrator = make_calibrator(method, self.fitted.scale, ())
             calibrator.set_params(classes=list(self.classes))
             y = np.array(self.classes)[codes]
             features = {} if groups is None else {"features": self._features(groups)}
-            fitted = calibrator.fit(scores, y, mass, **features), scores, y, mass
-            metadata = fit_metadata(*fitted, parent=self.fitted)
+            calibrator.fit(scores, y, counts=counts, **features)
+            metadata = fit_metadata(calibrator, scores, y, counts=counts, parent=self.fitted)
         content = calibrator.map_.with_metadata(metadata).to_dict()
         write_text(json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1), output)
         log(f"{output}: new map of {len(y):,} rows since {change.time}.")
@@ -711,23 +724,23 @@ def _has_texts(fitted: Any) -> bool:
 
 
 def _newest(rows: WatchedRows, since: str, kind: str) -> tuple[Any, Any, Any, Any]:
-    """Scores, codes, weights and groups of the newest labeled rows since a time, a million."""
+    """Scores, codes, counts and groups of the newest labeled rows since a time, a million."""
     first: Any = moment_number(since, kind)
     kept: deque[Piece] = deque()
-    count = 0
+    n_kept = 0
     for piece in rows.pieces(np.ones(rows.n_positions, dtype=bool)):
         moments: Any = piece.moments
         part = piece.part((piece.codes >= 0) & ~piece.held & (moments >= first))
         kept.append(part)
-        count += len(part.codes)
-        while count - len(kept[0].codes) >= MOST_REFITTED:
-            count -= len(kept.popleft().codes)
+        n_kept += len(part.codes)
+        while n_kept - len(kept[0].codes) >= MOST_REFITTED:
+            n_kept -= len(kept.popleft().codes)
     newest = slice(-MOST_REFITTED, None)
-    weights = [piece.weight for piece in kept if piece.weight is not None]
+    counts = [piece.counts for piece in kept if piece.counts is not None]
     groups = [piece.groups for piece in kept if piece.groups is not None]
     return (
         np.concatenate([piece.scores for piece in kept])[newest],
         np.concatenate([piece.codes for piece in kept])[newest],
-        np.concatenate(weights)[newest] if weights else None,
+        np.concatenate(counts)[newest] if counts else None,
         np.concatenate(groups)[newest] if groups else None,
     )

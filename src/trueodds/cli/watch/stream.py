@@ -331,7 +331,7 @@ class StreamRun(WatchRun):
         y = piece.codes if self.online.classes is None else names[piece.codes]
         labeled = piece.codes >= 0
         ids = None if piece.groups is None else self._ids(piece)
-        p, made = self.learn(piece.scores, y, labeled, ids, piece.weight)
+        p, made = self.learn(piece.scores, y, labeled, ids, piece.counts)
         if piece.moments is not None and labeled.any():
             newest = moment_text(float(piece.moments[labeled].max()), self.watch.kind)
             self.watch.last = later(self.watch.last, newest, self.watch.kind)
@@ -339,9 +339,9 @@ class StreamRun(WatchRun):
             self.forecasts.write(self._written(piece, p, made, ids))
         else:
             self.forecasts.count += int(made.sum())
-        weight = None if piece.weight is None else piece.weight[labeled]
+        counts = None if piece.counts is None else piece.counts[labeled]
         times = None if piece.times is None else piece.times[labeled]
-        return self.watch_forecasts(p[labeled], piece.codes[labeled], weight, times)
+        return self.watch_forecasts(p[labeled], piece.codes[labeled], counts, times)
 
     def _ids(self, piece: Piece) -> Any:
         groups: Any = piece.groups
@@ -349,7 +349,7 @@ class StreamRun(WatchRun):
             raise InputError(f"column {shown(self.data.kept_apart)} (--id) is empty in some rows.")
         return groups
 
-    def learn(self, scores: Any, y: Any, labeled: Any, ids: Any, weight: Any) -> tuple[Any, Any]:
+    def learn(self, scores: Any, y: Any, labeled: Any, ids: Any, counts: Any) -> tuple[Any, Any]:
         """Answer pending rows, learn other labeled rows, and predict the rest.
 
         Returns
@@ -364,13 +364,13 @@ class StreamRun(WatchRun):
         waits = np.zeros(len(labeled), dtype=bool)
         if ids is not None:
             waits = np.array([online.waits_for(one) for one in ids.tolist()], dtype=bool)
-        mass = np.ones(len(labeled)) if weight is None else weight
+        count = np.ones(len(labeled)) if counts is None else counts
         late, direct, new = labeled & waits, labeled & ~waits, ~labeled & ~waits
         if late.any():
             p[late] = online.recall(ids[late])
-            online.answer(ids[late], y[late], mass[late])
+            online.answer(ids[late], y[late], counts=count[late])
         if direct.any():
-            p[direct] = online.replay(scores[direct], y[direct], mass[direct])
+            p[direct] = online.replay(scores[direct], y[direct], counts=count[direct])
         if new.any() and ids is not None:
             p[new] = online.ask(scores[new], ids[new])
         elif new.any():
@@ -378,15 +378,15 @@ class StreamRun(WatchRun):
         self.learned()
         return p, labeled | new
 
-    def watch_forecasts(self, p: Any, codes: Any, weight: Any, times: Any) -> Any:
+    def watch_forecasts(self, p: Any, codes: Any, counts: Any, times: Any) -> Any:
         """Let the monitor see labeled forecasts; returns rows, and what was expected and seen."""
         if not len(codes):
             return np.zeros(3)
         monitor, two = self.watch.monitor, p.shape[1] == 2
         y = codes if monitor.classes is None else np.array(monitor.classes, object)[codes]
-        monitor.update(p[:, 1] if two else p, y, weight, times)
+        monitor.update(p[:, 1] if two else p, y, time=times, counts=counts)
         top, right = (p[:, 1], codes == 1) if two else (p.max(1), p.argmax(1) == codes)
-        mass = np.ones(len(top)) if weight is None else weight
+        mass = np.ones(len(top)) if counts is None else counts
         return np.array([len(top), (mass * top).sum(), (mass * right).sum()])
 
     def _written(self, piece: Piece, p: Any, made: Any, ids: Any) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ each class and to the border between classes, as random rows seldom reach them.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, UncheckedGraphWarning, warn_user
 from trueodds.inputs import Floats
 
@@ -55,8 +55,7 @@ def prove(graph: Any, model: Any, X: Any, *, in_float32: bool) -> None:
             UncheckedGraphWarning,
         )
         return
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Python, about rows far out
+    with np.errstate(all="ignore"), ignored_warnings():  # about rows far out
         _Trial(onnxruntime, graph, model, in_float32=in_float32).run(X)
 
 
