@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from trueodds import (
     AutoCalibrator,
+    BayesianIsotonicCalibrator,
     BetaCalibrator,
     CalibratedClassifier,
     CalibrationMap,
@@ -38,6 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::trueodds.exceptions.TrueoddsWar
 FEW = ["temperature", "logistic", "histogram"]
 METHODS = dict(all_calibrators())
 METHODS["auto"] = AutoCalibrator
+METHODS["bayesian_isotonic"] = functools.partial(BayesianIsotonicCalibrator, max_draws=500)
 for select in ("one_se", "best", "stack"):
     METHODS[f"auto-{select}"] = functools.partial(AutoCalibrator, FEW, select=select, cv=3)
 
