@@ -466,16 +466,16 @@ def test_the_seed_chooses_the_folds_and_the_default_is_fixed():
     assert TreeCalibrator().random_state == 0
 
 
-def test_whole_weights_equal_repetition_for_three_classes_and_ties():
+def test_counts_equal_repetition_for_three_classes_and_ties():
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1, 1], 250).round(1)
     p[:, 2] = 1 - p[:, 0] - p[:, 1]
     p = p.clip(0, 1)
     y = rng.integers(0, 3, 250)
     X = np.column_stack([rng.integers(0, 3, 250) + y, rng.integers(0, 4, 250)]).astype(float)
-    weight = rng.integers(0, 5, 250)
-    rows = rng.permutation(np.repeat(np.arange(250), weight))
-    a = TreeCalibrator().fit(p, y, sample_weight=weight, features=X)
+    counts = rng.integers(0, 5, 250)
+    rows = rng.permutation(np.repeat(np.arange(250), counts))
+    a = TreeCalibrator().fit(p, y, counts=counts, features=X)
     b = TreeCalibrator().fit(p[rows], y[rows], features=X[rows])
     assert a.n_leaves_ > 1
     np.testing.assert_array_equal(a.predict_proba(p, features=X), b.predict_proba(p, features=X))

@@ -161,15 +161,15 @@ def test_the_scale_of_the_input_does_not_decide_where_saturated_scores_go():
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-def test_weights_are_repetitions_where_the_level_is_on_the_edge():
+def test_counts_are_repetitions_where_the_level_is_on_the_edge():
     z, y = np.array([-7.1, 0.0, -1.2, -np.inf]), np.array([0, 1, 0, 0])
-    weight = np.array([1, 2, 2, 3])
+    counts = np.array([1, 2, 2, 3])
     calibrator = BetaCalibrator("ab", scale="logit")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrueoddsWarning)
-        weighted = calibrator.fit(z, y, sample_weight=weight).predict_proba(z)
-        repeated = calibrator.fit(np.repeat(z, weight), np.repeat(y, weight)).predict_proba(z)
-    np.testing.assert_allclose(weighted, repeated, atol=1e-9)
+        counted = calibrator.fit(z, y, counts=counts).predict_proba(z)
+        repeated = calibrator.fit(np.repeat(z, counts), np.repeat(y, counts)).predict_proba(z)
+    np.testing.assert_allclose(counted, repeated, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-100, 1e160, 1e300])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from trueodds.inputs import Weights
 from trueodds.numerics import saturated
 from trueodds.numerics.log_odds import LogOddsRows
 from trueodds.numerics.logistic_regression import fit_finite, fit_log_odds
@@ -34,6 +35,7 @@ def with_ends(*ends, seed=0):
 
 
 def fit(z, y, design, weight=None, scale="logit", smoothing=None, **options):
+    weight = Weights.counted(weight)
     evidence = Rows(np.asarray(z, dtype=float), y, weight, label_smoothing=smoothing)
     return fit_log_odds(evidence, scale=scale, design=design, **options)
 
@@ -149,7 +151,7 @@ def test_the_other_class_has_the_mirrored_fit(design, ends):
 
 @every_design
 @pytest.mark.parametrize("ends", [[(1, 2, 35)], [(1, 6, 10), (-1, 12, 6)]])
-def test_weights_are_repetitions_and_the_order_of_rows_does_not_matter(design, ends):
+def test_counts_are_repetitions_and_the_order_of_rows_does_not_matter(design, ends):
     z, y = with_ends(*ends)
     rng = np.random.default_rng(1)
     times = rng.integers(1, 4, len(z))

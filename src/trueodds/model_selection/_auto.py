@@ -268,7 +268,7 @@ class AutoCalibrator(FeatureCalibrator):
             return self._leave_alone(rows.n_classes)
         methods = comparison.calibrators
         if self._select == "stack":
-            weights = stack_weights(comparison.out_of_fold, rows)
+            weights = stack_weights(comparison, rows)
             fits = [fit_on_everything(methods[name], rows, self.scale, None) for name in weights]
             self._say_stack(weights, comparison)
             return mixture_map([fitted.map_ for fitted in fits], list(weights.values()))
@@ -377,19 +377,26 @@ def fit_on_everything(method: Any, rows: Rows, scale: InputScale, features: Any)
     return copy.fit(rows.scores, rows.classes[rows.codes], sample_weight=rows.weight, **extra)
 
 
-def stack_weights(out_of_fold: Mapping[str, Floats], rows: Rows) -> dict[str, float]:
+def stack_weights(comparison: CalibratorComparison, rows: Rows) -> dict[str, float]:
     """The mixture with the lowest out-of-fold log-loss; methods without a share are left out."""
+    parts = comparison._first_repeat
+    codes, counts, forecasts = rows.codes, rows.row_weight, comparison.out_of_fold
+    if all(part.row is None for own in parts.values() for part in own):
+        # Of cells, whose repetitions may be in several folds.
+        first = next(iter(parts.values()))
+        codes = comparison._cells.codes[np.concatenate([part.cell for part in first])]
+        counts = np.concatenate([part.weight for part in first])
+        forecasts = {name: np.concatenate([p.prob for p in own]) for name, own in parts.items()}
     given = []
-    for forecast in out_of_fold.values():
+    for forecast in forecasts.values():
         if forecast.ndim == 1:
-            given.append(np.where(rows.codes == 1, forecast, 1 - forecast))
+            given.append(np.where(codes == 1, forecast, 1 - forecast))
         else:
-            given.append(forecast[np.arange(len(rows.codes)), rows.codes])
+            given.append(forecast[np.arange(len(codes)), codes])
     p = np.column_stack(given)
-    counts = rows.row_weight
     possible = p.max(axis=1) > 0  # what every method calls impossible tells none from another
     weights = mixture_weights(p[possible], counts[possible])
-    kept = {n: float(w) for n, w in zip(out_of_fold, weights, strict=True) if w >= LEAST_WEIGHT}
+    kept = {n: float(w) for n, w in zip(forecasts, weights, strict=True) if w >= LEAST_WEIGHT}
     total = sum(kept.values())
     return {name: weight / total for name, weight in kept.items()}
 

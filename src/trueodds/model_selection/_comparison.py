@@ -145,6 +145,8 @@ class CalibratorComparison:
     _tables: dict[str, LossTable]
     _calibration_error: dict[str, float]
     _certain: frozenset[str]
+    _cells: Rows
+    _first_repeat: dict[str, list[HeldOut]]
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dict for each method, simplest first.
@@ -468,6 +470,8 @@ def compare_rows(
         n_repeats=options.n_repeats,
         _tables=tables,
         _certain=certain,
+        _cells=cells,
+        _first_repeat={name: run.held_out[:n_folds] for name, run in kept.items()},
         _calibration_error={
             name: float(
                 np.mean(
