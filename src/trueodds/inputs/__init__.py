@@ -18,6 +18,7 @@ from trueodds.inputs._arrays import (
     number_text,
     where,
 )
+from trueodds.inputs._categories import category_text, category_texts, per_distinct
 from trueodds.inputs._indicators import indicator_matrix, is_indicator, label_probabilities
 from trueodds.inputs._labels import (
     LONGEST_LABEL,
@@ -93,6 +94,8 @@ __all__ = [
     "as_number",
     "as_seed",
     "as_tuple",
+    "category_text",
+    "category_texts",
     "check_choice",
     "check_effective_rows",
     "check_flag",
@@ -124,6 +127,7 @@ __all__ = [
     "label_probabilities",
     "number_text",
     "order_two_labels",
+    "per_distinct",
     "positive_column",
     "repeat_rows",
     "returns_like_input",
