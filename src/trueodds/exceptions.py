@@ -158,6 +158,10 @@ class SampledRowsWarning(TrueoddsWarning):
     """A map was learned from a random sample of the rows; the message states its cost."""
 
 
+class UnknownCategoriesWarning(TrueoddsWarning):
+    """No row of a batch has a category that occurred in the fit."""
+
+
 class UncheckedGraphWarning(TrueoddsWarning):
     """An ONNX graph was not compared with its model, since onnxruntime is not installed."""
 

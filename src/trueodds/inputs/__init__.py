@@ -18,7 +18,12 @@ from trueodds.inputs._arrays import (
     number_text,
     where,
 )
-from trueodds.inputs._categories import category_text, category_texts, per_distinct
+from trueodds.inputs._categories import (
+    category_number,
+    category_text,
+    category_texts,
+    per_distinct,
+)
 from trueodds.inputs._indicators import indicator_matrix, is_indicator, label_probabilities
 from trueodds.inputs._labels import (
     LONGEST_LABEL,
@@ -94,6 +99,7 @@ __all__ = [
     "as_number",
     "as_seed",
     "as_tuple",
+    "category_number",
     "category_text",
     "category_texts",
     "check_choice",

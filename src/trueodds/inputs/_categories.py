@@ -7,6 +7,7 @@ the same in every batch.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ import numpy as np
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 
-__all__ = ["category_text", "category_texts", "per_distinct"]
+__all__ = ["category_number", "category_text", "category_texts", "per_distinct"]
 
 Found = TypeVar("Found")
 
@@ -96,6 +97,22 @@ def category_texts(values: Any, name: str = "features") -> list[str | None]:
             f"{name} must hold numbers, texts, booleans, dates or times without a zone; got "
             f"{shown(str(error))}."
         ) from None
+
+
+def category_number(text: str) -> float | None:
+    """Return the finite float64 whose text a category is, or None.
+
+    Examples
+    --------
+    >>> from trueodds.inputs import category_number
+    >>> [category_number(text) for text in ("1", "0.5", "01", "A", "9007199254740993")]
+    [1.0, 0.5, None, None, None]
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and category_text(number) == text else None
 
 
 def per_distinct(values: Iterable[Any], function: Callable[[Any], Found]) -> list[Found]:

@@ -33,10 +33,9 @@ from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import positive_expression
 from trueodds.maps.features import (
     FeatureSpace,
-    check_categories,
     check_decoded_features,
     check_names,
-    plain_values,
+    plain_categories,
 )
 from trueodds.numerics.log_odds import sigmoid
 
@@ -152,7 +151,8 @@ class GroupMap(CalibrationMap):
     names : tuple of str, or None
         Names of the features; columns of frames are found by them. None for arrays.
     categories : tuple
-        For each feature None if numeric, else its values in sorted order.
+        For each feature None if it is a number, else its categories: distinct texts, as
+        `category_text <../map-format.md#categories>`_ gives them.
     terms : tuple of GroupTerm
 
     Examples
@@ -171,7 +171,7 @@ class GroupMap(CalibrationMap):
     center: Floats
     unit: Floats
     names: tuple[str, ...] | None
-    categories: tuple[tuple[str | float, ...] | None, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
     terms: tuple[GroupTerm, ...]
 
     family: ClassVar[str] = "group"
@@ -221,8 +221,7 @@ class GroupMap(CalibrationMap):
         if outputs == 1 and not self.base.takes_one_score and self.base.n_classes is not None:
             raise InputError("with two classes, base must take the positive class's score alone.")
         known = as_tuple(self.categories, "categories")
-        object.__setattr__(self, "categories", tuple(plain_values(c) for c in known))
-        check_categories(self.categories)
+        object.__setattr__(self, "categories", plain_categories(known))
         if self.names is not None:
             object.__setattr__(self, "names", as_tuple(self.names, "names"))
         check_names(self.names, len(self.categories))
@@ -475,16 +474,15 @@ class _CodeExpressions:
         return code
 
     def _of_feature(self, feature: int, cut: Floats | None) -> tuple[Expression, int]:
-        known = self._map.categories[feature] or ()
-        n_levels = len(known if cut is None else cut) + 2
+        known = self._map.categories[feature]
+        n_levels = len((known or ()) if cut is None else cut) + 2
         key = (feature, b"" if cut is None else cut.tobytes())
         if key not in self._found:
-            text = any(isinstance(value, str) for value in known)
-            asked = Feature(feature, self._map.space.name(feature), text)
+            asked = Feature(feature, self._map.space.name(feature), known)
             conditions: list[Condition]
             if cut is None:
                 conditions, missing, otherwise = (
-                    [FeatureIs(asked, value) for value in known],
+                    [FeatureIs(asked, text) for text in known or ()],
                     n_levels - 2,
                     n_levels - 1,
                 )

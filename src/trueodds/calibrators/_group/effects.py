@@ -172,7 +172,7 @@ def level_names(fitted: GroupMap, term: GroupTerm) -> list[str]:
     feature, cut = term.features[0], term.cuts[0]
     known = None if feature == SCORE else fitted.categories[feature]
     if known is not None:
-        return [v if isinstance(v, str) else f"{v:g}" for v in known] + [MISSING, NOT_SEEN]
+        return [*known, MISSING, NOT_SEEN]
     ends = [f"{c:.4g}" for c in ([] if cut is None else cut)]
     if not ends:
         return ["all", MISSING]
