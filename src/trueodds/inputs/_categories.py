@@ -120,7 +120,11 @@ def per_distinct(values: Iterable[Any], function: Callable[[Any], Found]) -> lis
     known: dict[Any, Found] = {}
     result = []
     for value in values:
-        if value not in known:
-            known[value] = function(value)
-        result.append(known[value])
+        try:
+            found = known[value]
+        except KeyError:
+            found = known[value] = function(value)
+        except TypeError:  # a list or another that has no hash
+            found = function(value)
+        result.append(found)
     return result

@@ -298,10 +298,22 @@ class GroupMap(CalibrationMap):
 
     def apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Probabilities of all classes, of shape (n, n_classes), from validated scores."""
+        return self._apply_encoded(scores, self._encoded(scores, features))
+
+    def _encoded(self, scores: Floats, features: Any) -> Floats:
+        encoded = self.space.encode(features)
+        if len(encoded) != len(scores):
+            raise InputError(
+                f"Found input variables with inconsistent numbers of samples: scores has "
+                f"{len(scores)} rows, features has {len(encoded)}."
+            )
+        return encoded
+
+    def _apply_encoded(self, scores: Floats, encoded: Floats) -> Floats:
         with np.errstate(all="ignore"):
             p = [
                 sigmoid(eta / np.sqrt(1 + PROBIT * variance))
-                for eta, variance in self._log_odds(scores, features, GroupTerm.for_forecasts)
+                for eta, variance in self._log_odds(scores, encoded, GroupTerm.for_forecasts)
             ]
         if len(p) == 1:
             return np.stack([1 - p[0], p[0]], axis=1)
@@ -311,16 +323,10 @@ class GroupMap(CalibrationMap):
     def _log_odds(
         self,
         scores: Floats,
-        features: Any,
+        encoded: Floats,
         tables: Callable[[GroupTerm], tuple[Floats, Floats, Floats]],
     ) -> list[tuple[Floats, Floats]]:
         """Log-odds with effects, and the variance of the effects, of each output."""
-        encoded = self.space.encode(features)
-        if len(encoded) != len(scores):
-            raise InputError(
-                f"Found input variables with inconsistent numbers of samples: scores has "
-                f"{len(scores)} rows, features has {len(encoded)}."
-            )
         result, codes = [], _Codes(self.categories, encoded)
         for output, m in enumerate(base_log_odds(self.base, scores)):
             z = standardized(m, float(self.center[output]), float(self.unit[output]))
@@ -360,7 +366,9 @@ class GroupMap(CalibrationMap):
         array = self._validated(scores)
         if array.ndim == 2 and self.n_classes == 2:
             array = positive_column(array, self.scale)
-        p = self.apply(array, features)
+        encoded = self._encoded(array, features)
+        p = self._apply_encoded(array, encoded)
+        p = p[:, 1] if array.ndim == 1 else p
         ends = replace(self.base, band=band).interval(array)
         reach = float(ndtri(0.5 + band.level / 2))
         result = []
@@ -369,7 +377,7 @@ class GroupMap(CalibrationMap):
             outer = [
                 sigmoid(eta + sign * np.hypot(reach * np.sqrt(variance), m - _logit(_inner(x))))
                 for (eta, variance), m, x in zip(
-                    self._log_odds(array, features, GroupTerm.for_intervals),
+                    self._log_odds(array, encoded, GroupTerm.for_intervals),
                     base_log_odds(self.base, array),
                     columns,
                     strict=True,

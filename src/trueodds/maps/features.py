@@ -339,7 +339,7 @@ class _Column:
             return np.array(per_distinct(self.values.tolist(), _number), dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(
-                f"features[{self.label}] must be numbers, as in fit; {error}."
+                f"features[{self.label}] is a numeric feature and must hold numbers; {error}."
             ) from None
 
 

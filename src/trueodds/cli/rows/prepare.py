@@ -9,7 +9,7 @@ from trueodds.basics.log import logger
 from trueodds.basics.shown import shortened, shown
 from trueodds.cli.errors import AdvisedError
 from trueodds.cli.files.open import DataSource
-from trueodds.cli.files.sql import quoted
+from trueodds.cli.files.sql import as_category, quoted
 from trueodds.cli.output import note
 from trueodds.cli.rows.advice import ReadingAdvice, advise, totals_found
 from trueodds.cli.rows.checks import Checks
@@ -123,8 +123,11 @@ def prepare(
     parts.append(f"{classes.code} AS label")
     if columns.weight is not None:
         parts.append(f"{columns.number(source, columns.weight)} AS weight")
-    for title, group in (("group", columns.groups), ("feature", columns.features)):
-        parts += [f"{quoted(name)} AS {title}_{number}" for number, name in enumerate(group)]
+    parts += [f"{quoted(name)} AS group_{number}" for number, name in enumerate(columns.groups)]
+    for number, name in enumerate(columns.features):
+        value, is_text = quoted(name), source.kinds[name] == "VARCHAR"
+        value = as_category(value, source.reading.decimal) if is_text else value
+        parts.append(f"{value} AS feature_{number}")
     return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)
 
 
