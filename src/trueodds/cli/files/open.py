@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -523,10 +524,11 @@ def _json_lines(
     dates = [name for name in features if types.get(name, "").startswith(INFERRED)]
     types |= dict.fromkeys(dates, "VARCHAR")
     if lines or dates:
-        struct = ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
-        also = ", ".join([quoted(FILE)] * by_file + [f"json AS {quoted(LINE)}"] * lines)
-        parsed = f"unnest(CAST(json AS STRUCT({struct}))){', ' if also else ''}{also}"
-        relation = connection.sql(f"SELECT {parsed} FROM read_ndjson_objects({options})")  # noqa: S608
+        selected = [f"unnest(json_transform(json, {literal(json.dumps(types))}))"]
+        selected += [quoted(FILE)] * by_file + [f"json AS {quoted(LINE)}"] * lines
+        relation = connection.sql(
+            f"SELECT {', '.join(selected)} FROM read_ndjson_objects({options})"  # noqa: S608
+        )
     parts = [
         f"{as_text(name, kind)} AS {quoted(name)}" if kind == "JSON" else quoted(name)
         for name, kind in types.items()
