@@ -69,8 +69,8 @@ class TreeMap(CalibrationMap):
     names : tuple of str, or None
         Names of the features; columns of frames are found by them. None for arrays.
     categories : tuple
-        For each feature None if it is a number, else its categories: distinct texts, as
-        `category_text <../map-format.md#categories>`_ gives them.
+        For each feature None if it is a number, else its categories: distinct texts. Other
+        values stand for their texts: 1 for ``"1"``.
     fill : array
         For each feature what stands for a missing value: a number, or a category's position.
 
