@@ -24,7 +24,11 @@ from trueodds import (
     TreeCalibrator,
 )
 from trueodds.calibrators._tree import calibrator as tree_module
-from trueodds.exceptions import InputError, WorseThanOneMapWarning
+from trueodds.exceptions import (
+    InputError,
+    UnknownCategoriesWarning,
+    WorseThanOneMapWarning,
+)
 from trueodds.maps import LogOddsMap, StepMap
 from trueodds.maps.features import FeatureSpace
 
@@ -398,7 +402,8 @@ def test_an_unseen_category_is_calibrated_by_the_node_that_asks_for_it():
     root = tree.map_.maps[0]
     assert isinstance(root, LogOddsMap)
     expected = sigmoid(root.a * 0.7 + root.c)
-    p = tree.predict_proba([sigmoid(0.7)], features=strange)
+    with pytest.warns(UnknownCategoriesWarning, match="'color'.*'violet'.*'blue', 'green'"):
+        p = tree.predict_proba([sigmoid(0.7)], features=strange)
     np.testing.assert_allclose(p[0, 1], expected, rtol=1e-12)
 
 
@@ -557,7 +562,7 @@ def test_attributes_that_differ_from_those_of_the_fit_are_refused():
     with pytest.raises(InputError, match="must have 2 columns"):
         tree.predict_proba(scores, features=np.zeros((300, 3)))
     turned = pd.DataFrame(columns).assign(size="large")
-    with pytest.raises(InputError, match="size.*must hold numbers; got 'large'"):
+    with pytest.raises(InputError, match=r"size.*must hold numbers; got 'large'"):
         tree.predict_proba(scores, features=turned)
     with pytest.raises(InputError, match="inconsistent numbers of samples"):
         tree.predict_proba(scores[:-1], features=pd.DataFrame(columns))

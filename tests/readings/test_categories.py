@@ -1,9 +1,10 @@
 """A category is itself: whatever the type, format, engine or size of the batch it comes in."""
 
 import ast
-import datetime
+import datetime as dt
 import json
 import re
+import shutil
 import subprocess
 import warnings
 from datetime import date
@@ -372,7 +373,8 @@ def test_the_map_and_not_the_batch_decides_what_a_number_is():
 
 
 @pytest.mark.parametrize(
-    "value", [datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC), datetime.time(1), [1], 1j, object()]
+    "value",
+    [dt.datetime(2026, 3, 1, tzinfo=dt.UTC), dt.time(1), [1], 1j, object()],
 )
 def test_what_is_no_category_is_refused(value):
     given = np.empty((1, 1), dtype=object)
@@ -389,7 +391,8 @@ def test_maps_that_were_saved_with_numbers_as_categories_are_read():
     fitted = trueodds.CalibrationMap.from_dict(document)
     assert fitted.categories == (("1", "2.5", "10"),)
     np.testing.assert_array_equal(
-        fitted([0.5] * 3, [[1], ["2.50"], [10.0]]), map_of([("1", "2.5", "10")])([0.5] * 3, [["1"], ["2.5"], ["10"]])
+        fitted([0.5] * 3, [[1], ["2.50"], [10.0]]),
+        map_of([("1", "2.5", "10")])([0.5] * 3, [["1"], ["2.5"], ["10"]]),
     )
 
 
@@ -401,7 +404,7 @@ def test_numbers_are_sorted_by_size_and_texts_after_them():
 
 # The table of the documentation -------------------------------------------------------------
 
-NAMES = {"Decimal": Decimal, "date": date, "datetime": datetime.datetime, "np": np}
+NAMES = {"Decimal": Decimal, "date": date, "datetime": dt.datetime, "np": np}
 NAMES |= {"nan": float("nan")}
 
 
@@ -429,7 +432,18 @@ def test_the_table_has_all_kinds_of_values():
 
 # Exports ------------------------------------------------------------------------------------
 
-EXPORTED = ("0", "1", "2", "2.5", "1e-05", "A", "01", "2026-03-01", "2026-03-02 12:30:00.5", "true?")
+EXPORTED = (
+    "0",
+    "1",
+    "2",
+    "2.5",
+    "1e-05",
+    "A",
+    "01",
+    "2026-03-01",
+    "2026-03-02 12:30:00.5",
+    "true?",
+)
 GIVEN = [
     *(0, 1, True, False, 1.0, 2, 2.5, 1e-5, 7, 1e300, None, "A", "a", "1", "1.0", "1e0", "true"),
     *("TRUE", "false", "01", "+1", "-0", "NaN", "nan", "", "zzz", "0.00001", "2.50", "true?"),
@@ -475,7 +489,7 @@ def test_python_source_reads_the_same_categories():
 def test_javascript_reads_the_same_categories(tmp_path):
     from support.services import lacking
 
-    node = __import__("shutil").which("node")
+    node = shutil.which("node")
     if node is None:
         lacking("node is not installed")
     (tmp_path / "map.mjs").write_text(EXPORT.to_javascript(), encoding="ascii")
@@ -486,7 +500,7 @@ def test_javascript_reads_the_same_categories(tmp_path):
         f"const p = (code) => calibrate({SCORE}, {{ code }});\n"
         "console.log(JSON.stringify([...given, ...more].map(p)));\n"
     )
-    answer = subprocess.run(  # noqa: S603
+    answer = subprocess.run(
         [node, "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     values = [*GIVEN, 2, None, None, date(2026, 3, 1)]
@@ -529,7 +543,7 @@ def ask(dialect, query, given, request):
         else:
             literals.append(f"'{value!r}'::" + ("bigint" if isinstance(value, int) else "float8"))
     statement = ";\n".join(query.replace("[GIVEN]", text) for text in literals)
-    answer = subprocess.run(  # noqa: S603
+    answer = subprocess.run(
         ["psql", server, "-XAtq", "-v", "ON_ERROR_STOP=1"],  # noqa: S607
         input=statement + ";", capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -557,5 +571,3 @@ def test_a_graph_reads_the_usual_spellings_of_texts_and_numbers_of_codes():
     found = answers(codes, np.array([1.0, 2.0, np.nan, 3.0]))
     expected = expit(logit(SCORE) + np.array([1.0, 2, 3, 4]))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-

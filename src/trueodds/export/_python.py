@@ -15,7 +15,7 @@ from trueodds.inputs import category_text
 
 __all__ = ["render_python"]
 
-RESERVED = frozenset({"bisect", "datetime", "math", "re", "score", "scores", "features"})
+RESERVED = frozenset({"bisect", "dt", "math", "re", "score", "scores", "features"})
 
 LINE = '''
 def _{name}_line(at, x, y):
@@ -87,7 +87,7 @@ class _PythonWriter(BlockWriter):
         imports = "import bisect\nimport math\n"
         if f"_{self.name}_category(" in body:
             helpers.append(f"\n{_category_source('_{name}_category')}\n")
-            imports = "import bisect\nimport datetime\nimport math\nimport re\n"
+            imports = "import bisect\nimport datetime as dt\nimport math\nimport re\n"
         helpers += [LINE] if f"_{self.name}_line(" in body else []
         helpers += [SOFTMAX] if f"_{self.name}_softmax(" in body else []
         return (
@@ -170,9 +170,7 @@ def _category_source(name: str) -> str:
     assert isinstance(function, ast.FunctionDef)  # noqa: S101
     function.name = name
     function.args.args[0].annotation = function.returns = None
-    function.body[0] = ast.parse(
-        '"""The text of a category; None for a missing value."""'
-    ).body[0]
+    function.body[0] = ast.parse('"""The text of a category; None for a missing value."""').body[0]
     return ast.unparse(function)
 
 

@@ -6,7 +6,7 @@ the same in every batch.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -50,9 +50,9 @@ def category_text(value: Any) -> str | None:
         return None
     if isinstance(value, (bool, int)):
         return str(int(value))
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
         raise TypeError("a time with a zone")
-    if isinstance(value, (float, datetime.date)):
+    if isinstance(value, (float, dt.date)):
         value = str(value)
     elif isinstance(value, bytes):
         value = value.decode()

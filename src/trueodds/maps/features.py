@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,8 +99,9 @@ class FeatureSpace:
             left_out = weight == 0  # rows that say nothing
             if column.nominal or a in declared:
                 texts = column.texts()
-                present = {t for t, out in zip(texts, left_out, strict=True) if not out}
-                known = tuple(sorted(present - {None}, key=_order))
+                counted = zip(texts, left_out, strict=True)
+                present = {text for text, out in counted if text is not None and not out}
+                known = tuple(sorted(present, key=_order))
                 if len(known) > most_categories:
                     raise InputError(
                         f"features[{column.label}] has {len(known)} categories; at most "
@@ -109,8 +110,8 @@ class FeatureSpace:
                 categories.append(known)
                 codes = np.where(left_out, np.nan, _codes(texts, known))
                 if known:
-                    counted = ~np.isnan(codes)
-                    counts = np.bincount(codes[counted].astype(np.intp), weight[counted])
+                    kept = ~np.isnan(codes)
+                    counts = np.bincount(codes[kept].astype(np.intp), weight[kept])
                     fill[a] = float(counts.argmax())
                 columns.append(codes)
             else:
@@ -187,10 +188,14 @@ def check_decoded_features(names: Any, categories: Any) -> None:
         raise MapFormatError("names must be null or a list of texts.")
     if not isinstance(categories, list) or not all(
         known is None
-        or (isinstance(known, list) and all(type(v) in (str, int, float) for v in known))
+        or (isinstance(known, list) and all(type(v) is str or _is_float64(v) for v in known))
         for known in categories
     ):
         raise MapFormatError("categories must be a list of null or lists of texts or numbers.")
+
+
+def _is_float64(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= np.finfo(np.float64).max
 
 
 def check_names(names: tuple[str, ...] | None, n_features: int) -> None:
@@ -368,7 +373,7 @@ def _are_nominal(values: npt.NDArray[Any]) -> bool:
     if values.dtype.kind in "USM":
         return True
     kinds = {type(item) for item in values.tolist() if not is_missing(item)}
-    texts = (str, bytes, datetime.date, np.datetime64)
+    texts = (str, bytes, dt.date, np.datetime64)
     return kinds in ({bool}, {np.bool_}) or any(issubclass(kind, texts) for kind in kinds)
 
 

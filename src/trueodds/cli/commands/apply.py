@@ -181,9 +181,7 @@ def apply(
             for number, name in enumerate(features)
         ]
         good_row = quoted(GOOD) if blank else "true"
-        relation = good.project(
-            ", ".join([*own, *read, *scores, f"{good_row} AS {quoted(GOOD)}"])
-        )
+        relation = good.project(", ".join([*own, *read, *scores, f"{good_row} AS {quoted(GOOD)}"]))
         predict = _predictor(fitted, features, interval is not None)
         percent = columns.unit == "percent" and not plain
         sign = _percent_sign(source, columns) if percent and kind == "csv" else ""
@@ -291,8 +289,8 @@ def _predictor(
         if features:
             pa = require("pyarrow")
             table = pa.Table.from_batches([batch])
-            columns = {n: table[f"{FEATURE}{k}"] for k, n in enumerate(features)}
-            extra = {"features": pa.table(columns)}
+            values = [table[f"{FEATURE}{number}"] for number in range(len(features))]
+            extra = {"features": pa.table(values, names=list(features))}
         columns = _columns(fitted(scores, **extra))
         if not with_interval:
             return columns

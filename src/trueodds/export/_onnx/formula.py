@@ -103,7 +103,8 @@ class _Graph(Renderer[str]):
         shape += [] if self.n_models is None else [self.n_models]
         inputs = [info("scores", double, shape)]
         inputs += [
-            info(_feature_name(f), double if f.takes_numbers else text, ["N"]) for f in self.formula.features
+            info(_feature_name(f), double if f.takes_numbers else text, ["N"])
+            for f in self.formula.features
         ]
         self._code_texts()
         usable = self.condition(self.formula.usable)

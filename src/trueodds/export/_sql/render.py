@@ -492,9 +492,7 @@ class _SqlWriter(Renderer[Any]):
             return self.x.RegexpLike(this=text, expression=self._quoted(SPELLED_NUMBER))
         characters = [
             self.x.Glob(this=text, expression=self._quoted("*[.eE]*")),
-            self.x.not_(
-                self.x.Glob(this=text.copy(), expression=self._quoted("*[^-+.0-9eE]*"))
-            ),
+            self.x.not_(self.x.Glob(this=text.copy(), expression=self._quoted("*[^-+.0-9eE]*"))),
         ]
         return self.x.and_(
             *characters, self.x.Anonymous(this="JSON_VALID", expressions=[text.copy()])
