@@ -475,6 +475,7 @@ def hostile_tree() -> TreeMap:
     )
 
 
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.UnknownCategoriesWarning")
 def test_hostile_labels_names_and_categories_stay_texts_in_python():
     fitted = hostile_tree()
     source = fitted.to_python()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -195,7 +196,7 @@ def check_decoded_features(names: Any, categories: Any) -> None:
 
 
 def _is_float64(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) <= np.finfo(np.float64).max
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def check_names(names: tuple[str, ...] | None, n_features: int) -> None:

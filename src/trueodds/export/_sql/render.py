@@ -511,7 +511,7 @@ class _SqlWriter(Renderer[Any]):
 
         rest = part(20)
         for character in "0.":
-            rest = self.x.Anonymous(this="RTRIM", expressions=[rest, self._quoted(character)])
+            rest = self._right_trimmed(rest, character)
         whole = self.x.DPipe(
             this=self.x.DPipe(
                 this=self.x.DPipe(this=part(1, 10), expression=self._quoted(" ")),
@@ -526,6 +526,11 @@ class _SqlWriter(Renderer[Any]):
         ]
         is_moment = self.x.and_(one_of(part(11, 1), (" ", "T")), one_of(part(20, 1), ("", ".")))
         return is_moment, self.x.Case(this=whole, ifs=cases, default=text.copy())
+
+    def _right_trimmed(self, text: Any, character: str) -> Any:
+        if self.dialect == "spark":  # whose RTRIM takes the characters first
+            return self.x.Trim(this=text, expression=self._quoted(character), position="TRAILING")
+        return self.x.Anonymous(this="RTRIM", expressions=[text, self._quoted(character)])
 
     def _quoted(self, text: str) -> Any:
         return self.x.Literal(this=text, is_string=True)
