@@ -228,6 +228,29 @@ def test_every_format_and_batch_reads_the_same_categories(kind, run, tmp_path):
         np.testing.assert_allclose(found, expected_of()[batch], rtol=0, atol=1e-12)
 
 
+def test_a_map_too_long_for_sql_reads_the_same_categories_in_batches():
+    known = (*map(str, range(70_000)), str(BIG), "0.1", "A")
+    shift = np.linspace(-3, 3, len(known) + 2)
+    long = GroupMap(
+        base=IdentityMap(), center=[0.0], unit=[1.0], names=("code",), categories=(known,),
+        terms=(GroupTerm(0, (0,), (None,), shift, [], np.zeros((1, len(shift)))),),
+    )  # fmt: skip
+    for kind, given in {
+        "BIGINT": [7, None, BIG],
+        "DOUBLE": [7.0, 0.1, None],
+        "VARCHAR": ["7", "7.0", "A", "", None],
+        "DECIMAL(4, 2)": [Decimal("7.00"), Decimal("0.10"), None],
+    }.items():
+        rows = [(0.5, value) for value in given]
+        connection = duckdb.connect()
+        connection.execute(f"CREATE TABLE rows (p DOUBLE, code {kind})")
+        connection.executemany("INSERT INTO rows VALUES (?, ?)", rows)
+        found = apply_map(long, connection.table("rows"), score="p").fetchall()
+        places = {text: k for k, text in enumerate((*known, None))}
+        levels = [places.get(category_text(value), len(known) + 1) for value in given]
+        np.testing.assert_allclose([row[-1] for row in found], expit(shift[levels]), atol=1e-12)
+
+
 @pytest.mark.slow
 def test_spark_reads_the_same_categories(spark):
     frame = as_texts(FRAME).astype({"category": object, "int_category": int})

@@ -448,8 +448,8 @@ class _SqlWriter(Renderer[Any]):
         if len(asked) > 1 or not any(feature.categories for feature in asked):
             return None
         self._count(len(ifs))
-        cases = [self.x.If(this=self._quoted(t), true=self.scope(v)) for t, v in ifs]
         text = self._category(asked.pop(), filled)
+        cases = [self.x.If(this=self._quoted(t), true=self.scope(v)) for t, v in ifs]
         return self.x.Case(this=text, ifs=cases, default=self.scope(node.otherwise))
 
     def _category(self, feature: e.Feature, filled: str = MISSING_TEXT) -> Any:
@@ -471,13 +471,13 @@ class _SqlWriter(Renderer[Any]):
                 branches.append((same, self._quoted(value)))
         numbers = [(n, t) for t in known if (n := category_number(t)) is not None]
         if numbers:
-            self._count(2 * len(numbers))
+            self._count(4 * len(numbers))
             cases = [x.If(this=self._literal(n), true=self._quoted(t)) for n, t in numbers]
             number = x.Case(this=self._double(text.copy()), ifs=cases, default=text.copy())
             branches.append((self._is_spelled_number(text.copy()), number))
         moments = [t for t in known if MOMENT.fullmatch(t)]
         if moments:
-            self._count(2 * len(moments))
+            self._count(4 * len(moments))
             branches.append(self._moment(text, moments))
         return self._paren(self._case(branches, text.copy()))
 
