@@ -228,6 +228,7 @@ def test_every_format_and_batch_reads_the_same_categories(kind, run, tmp_path):
         np.testing.assert_allclose(found, expected_of()[batch], rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_map_too_long_for_sql_reads_the_same_categories_in_batches():
     known = (*map(str, range(70_000)), str(BIG), "0.1", "A")
     shift = np.linspace(-3, 3, len(known) + 2)

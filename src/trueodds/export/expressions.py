@@ -12,7 +12,7 @@ A node that occurs several times is the same object each time, so that renderers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -267,7 +267,7 @@ class Feature:
 
     index: int
     name: str
-    categories: tuple[str, ...] | None
+    categories: tuple[str, ...] | None = field(hash=False)  # there may be very many
 
     @property
     def takes_numbers(self) -> bool:
