@@ -72,8 +72,7 @@ CATEGORIES = a_list(
     {
         "anyOf": [
             {"type": "null"},
-            a_list({"type": "string"}, unique=True),
-            a_list(NUMBER, unique=True),
+            a_list({"anyOf": [{"type": "string"}, NUMBER]}, unique=True),
         ]
     },
     least=1,

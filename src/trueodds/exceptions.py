@@ -24,6 +24,7 @@ __all__ = [
     "TrueoddsWarning",
     "UncheckedGraphWarning",
     "UndefinedReplicatesWarning",
+    "UnknownCategoriesWarning",
     "WorseThanOneMapWarning",
     "warn_user",
 ]
@@ -165,6 +166,24 @@ class PoorMixingWarning(TrueoddsWarning):
 
 class SampledRowsWarning(TrueoddsWarning):
     """A map was learned from a random sample of the rows; the message states its cost."""
+
+
+class UnknownCategoriesWarning(TrueoddsWarning):
+    """No row of a batch has a category of the fit.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from trueodds import GroupCalibrator
+    >>> region = np.repeat([["north"], ["south"]], 50, axis=0)
+    >>> p, y = np.full(100, 0.5), np.arange(100) % 3 == 0
+    >>> calibrator = GroupCalibrator().fit(p, y, features=region)
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     _ = calibrator.predict_proba([0.5], features=[["North"]])
+    >>> [type(w.message).__name__ for w in caught]
+    ['UnknownCategoriesWarning']
+    """
 
 
 class UncheckedGraphWarning(TrueoddsWarning):

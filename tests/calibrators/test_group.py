@@ -369,6 +369,7 @@ def test_intervals_of_effects_are_those_of_a_uniform_prior_of_their_deviation(ef
     assert (abs(found - expected)[:, 4:] < 0.06).all()
 
 
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.UnknownCategoriesWarning")
 def test_an_interval_has_its_own_effects_and_the_forecast_does_not():
     """By hand, row by row: a shift with a slope for all rows, and shifts of two towns."""
     rng = np.random.default_rng(0)

@@ -97,6 +97,7 @@ def check_tree(engine, make_frame, collect):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.UnknownCategoriesWarning")
 def test_a_tree_takes_its_attributes_from_the_frame(engine, make_frame, collect):
     check_tree(engine, make_frame, collect)
 

@@ -164,8 +164,6 @@ def features_of(tree: maps.TreeMap | maps.GroupMap, rows: int) -> Any:
         values = (
             [0.3, -1e308, None] if known is None else [known[0] if known else "A", "unseen", None]
         )
-        if known and not isinstance(known[0], str):
-            values[1] = 77.5
         drawn[:, k] = [values[row % 3] for row in range(rows)]
     return drawn
 

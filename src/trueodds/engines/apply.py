@@ -13,12 +13,10 @@ from trueodds.basics.shown import shown
 from trueodds.engines.batches import duckdb_batches, ibis_batches, spark_batches
 from trueodds.engines.frames import check_columns, open_frame
 from trueodds.exceptions import InputError, SqlTooLargeError
-from trueodds.inputs import (
-    Floats,
-    as_names,
-)
+from trueodds.inputs import Floats, as_names, category_texts
 from trueodds.maps import CalibrationMap
 from trueodds.maps._formulas import feature_columns, formula_of, score_names, usable_rows
+from trueodds.maps.features import series_values
 
 __all__ = ["apply_map"]
 
@@ -128,7 +126,7 @@ def _with_columns(plan: _Plan, frame: Any) -> Any:
         return _on_dask(frame, plan)
     if kind.is_polars() and lazy:
         return _on_polars(frame, plan)
-    columns = plan.compute({name: _values(opened[name]) for name in plan.read})
+    columns = plan.compute({name: series_values(opened[name]) for name in plan.read})
     new = [
         nw.new_series(name, _with_nulls(values, kind), nw.Float64, backend=kind)
         for name, values in columns.items()
@@ -151,6 +149,12 @@ class _Plan:
     @property
     def read(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self.scores, *self.features.values()]))
+
+    @property
+    def categories(self) -> set[str]:
+        """The columns of features that have categories."""
+        known: Any = self.map
+        return {name for k, name in self.features.items() if known.categories[k] is not None}
 
     def sql(self, dialect: Any) -> list[str]:
         """One expression for each new column."""
@@ -175,7 +179,8 @@ class _Plan:
     def compute(self, columns: Mapping[str, Any]) -> dict[str, Floats]:
         """The new columns from arrays of those that are read."""
         scores = np.stack([_numbers(columns[name], name) for name in self.scores], axis=1)
-        features = {index: columns[name] for index, name in self.features.items()}
+        texts = {name: category_texts(columns[name], name) for name in self.categories}
+        features = {k: texts.get(name, columns[name]) for k, name in self.features.items()}
         values = _apply_to_rows(self.map, scores, features)
         return {name: values[:, k] for k, name in enumerate(self.output)}
 
@@ -222,8 +227,9 @@ def _on_duckdb(frame: Any, plan: _Plan) -> Any:
     try:
         return frame.select(f"*, {plan.select_list('duckdb')}")
     except SqlTooLargeError:
-        texts = list(plan.features.values())
-        return duckdb_batches(frame, plan.compute, plan.scores, texts, plan.output)
+        return duckdb_batches(
+            frame, plan.compute, plan.scores, plan.features.values(), plan.categories, plan.output
+        )
 
 
 def _on_spark(frame: Any, plan: _Plan) -> Any:
@@ -258,8 +264,11 @@ def _on_ibis(frame: Any, plan: _Plan) -> Any:
 
 
 def _on_dask(frame: Any, plan: _Plan) -> Any:
+    import narwhals as nw
+
     def extend(part: Any) -> Any:
-        return part.assign(**plan.compute({name: part[name].to_numpy() for name in plan.read}))
+        columns = nw.from_native(part, eager_only=True)
+        return part.assign(**plan.compute({n: series_values(columns[n]) for n in plan.read}))
 
     meta = frame._meta.assign(**{name: np.empty(0) for name in plan.output})
     return frame.map_partitions(extend, meta=meta)
@@ -275,23 +284,13 @@ def _on_polars(frame: Any, plan: _Plan) -> Any:
         fields = {
             name: nw.from_native(batch.struct.field(name), series_only=True) for name in plan.read
         }
-        columns = plan.compute({name: _values(field) for name, field in fields.items()})
+        columns = plan.compute({name: series_values(field) for name, field in fields.items()})
         new = pl.DataFrame(columns, schema=dict.fromkeys(plan.output, pl.Float64))
         return new.with_columns(pl.all().fill_nan(None)).to_struct(batch.name)
 
     added = pl.struct(plan.read).map_batches(extend, return_dtype=schema, is_elementwise=True)
     holder = "\0trueodds"
     return frame.with_columns(added.alias(holder)).unnest(holder)
-
-
-def _values(series: Any) -> Any:
-    """A column of narwhals as an array: of objects if NumPy has no numbers of its type."""
-    import narwhals as nw
-
-    dtype = series.dtype
-    if dtype.is_numeric() and dtype not in (nw.Decimal, nw.Int128, nw.UInt128):
-        return series.to_numpy()
-    return np.array(series.to_list(), dtype=object)
 
 
 def _numbers(values: Any, name: str) -> Floats:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.export._sql.render import quoted
 from trueodds.inputs import Floats
+from trueodds.maps.features import series_values
 
 __all__ = ["duckdb_batches", "ibis_batches", "spark_batches"]
 
@@ -22,7 +23,12 @@ Compute = Callable[[Mapping[str, Any]], dict[str, Floats]]
 
 
 def duckdb_batches(
-    frame: Any, compute: Compute, scores: Sequence[str], texts: Sequence[str], into: Sequence[str]
+    frame: Any,
+    compute: Compute,
+    scores: Sequence[str],
+    features: Collection[str],
+    categories: Collection[str],
+    into: Sequence[str],
 ) -> Any:
     """A relation with new columns, computed by ``map``, which hands over pandas frames.
 
@@ -35,12 +41,14 @@ def duckdb_batches(
         for k, name in enumerate(frame.columns)
     ]
     read = [f"CAST({_quoted(name)} AS DOUBLE) AS s{k}" for k, name in enumerate(scores)]
-    read += [f"{_quoted(name)} AS f{k}" for k, name in enumerate(texts)]
+    for k, name in enumerate(features):
+        value = f"CAST({_quoted(name)} AS VARCHAR)" if name in categories else _quoted(name)
+        read.append(f"{value} AS f{k}")
     count = len(frame.columns)
 
     def extend(batch: Any) -> Any:
         columns = {name: batch[f"s{k}"].to_numpy(np.float64) for k, name in enumerate(scores)}
-        columns |= {name: batch[f"f{k}"].to_numpy(object) for k, name in enumerate(texts)}
+        columns |= {name: batch[f"f{k}"].to_numpy(object) for k, name in enumerate(features)}
         new = compute(columns).values()
         result = batch[[f"c{k}" for k in range(count)]]
         return result.assign(**{f"p{k}": values for k, values in enumerate(new)})
@@ -61,6 +69,7 @@ def duckdb_batches(
 
 def spark_batches(frame: Any, compute: Compute, read: Sequence[str], into: Sequence[str]) -> Any:
     """A frame with new columns, computed by Python workers on Arrow batches."""
+    import narwhals as nw
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     fields = [StructField(name, DoubleType()) for name in into]
@@ -70,20 +79,13 @@ def spark_batches(frame: Any, compute: Compute, read: Sequence[str], into: Seque
 
         for batch in batches:
             table = pa.Table.from_batches([batch])
-            columns = {name: _from_arrow(table[name]) for name in read}
+            opened = nw.from_native(table, eager_only=True)
+            columns = {name: series_values(opened[name]) for name in read}
             for name, values in compute(columns).items():
                 table = table.append_column(name, pa.array(values, mask=np.isnan(values)))
             yield from table.combine_chunks().to_batches()
 
     return frame.mapInArrow(extend, StructType([*frame.schema.fields, *fields]))
-
-
-def _from_arrow(column: Any) -> Any:
-    import pyarrow as pa
-
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return np.array(column.to_pylist(), dtype=object)
-    return column.cast(pa.float64()).to_numpy()
 
 
 def ibis_batches(frame: Any, compute: Compute, scores: Sequence[str], into: Sequence[str]) -> Any:

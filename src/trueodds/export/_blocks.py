@@ -56,6 +56,10 @@ class BlockWriter(Renderer[str]):
         return self.number_of(given)
 
     @abstractmethod
+    def category_of(self, given: str) -> str:
+        """The call that turns a feature into the text of its category."""
+
+    @abstractmethod
     def text(self, value: str) -> str:
         """A text as a literal of ASCII."""
 
@@ -106,7 +110,8 @@ class BlockWriter(Renderer[str]):
         for feature in self.formula.features:
             key = self.text(str(feature.name)) if self.named_features else str(feature.index)
             given = f"features[{key}]"
-            self._assign(f"f{feature.index}", given if feature.text else self.feature_of(given))
+            read = self.feature_of if feature.categories is None else self.category_of
+            self._assign(f"f{feature.index}", read(given))
 
     def _assign(self, name: str, value: str) -> None:
         self.line(f"{self.NEW}{name} = {value}{self.END}")
@@ -205,8 +210,7 @@ class BlockWriter(Renderer[str]):
         return f"f{node.feature.index} > {self.literal(node.cut)}"
 
     def _featureis(self, node: e.FeatureIs) -> str:
-        value = self.text(node.value) if isinstance(node.value, str) else self.literal(node.value)
-        return f"f{node.feature.index} {self.EQUAL} {value}"
+        return f"f{node.feature.index} {self.EQUAL} {self.text(node.value)}"
 
 
 def _uses(formula: e.Formula) -> Counter[int]:

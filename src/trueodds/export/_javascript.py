@@ -21,12 +21,14 @@ RESERVED = frozenset(
     false finally for function if implements import in instanceof interface let new null package
     private protected public return static super switch this throw true try typeof var void while
     with yield arguments eval undefined NaN Infinity Math Number score scores features
-    place line softmax number feature DECIMAL
+    place line softmax number feature category digits DECIMAL SPELLED MOMENT
     """.split()  # noqa: SIM905  # a list of one word each would fill a page
 )
 
 HELPERS = r"""
 const DECIMAL = /^\s*[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|Infinity)\s*$/i;
+const SPELLED = /^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?$/;
+const MOMENT = /^[0-9]{4}(-[0-9]{2}){2}[ T][0-9]{2}(:[0-9]{2}){2}(\.[0-9]*)?$/;
 function place(edges, at) {
   let low = 0, high = edges.length;
   while (low < high) {
@@ -58,6 +60,32 @@ function number(value) {
 }
 function feature(value) {
   return typeof value === "boolean" ? Number(value) : number(value);
+}
+function category(value) {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Date) value = value.toISOString().slice(0, -1);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value === "number" || typeof value === "boolean") return digits(Number(value));
+  if (typeof value !== "string") throw new TypeError("a category is a text, number or boolean");
+  if (value === "NaN" || value === "nan") return null;
+  if (/^true$/i.test(value)) return "1";
+  if (/^false$/i.test(value)) return "0";
+  if (SPELLED.test(value)) {
+    if (/^-?[0-9]+$/.test(value)) return value === "-0" ? "0" : value;
+    return digits(Number(value));
+  }
+  if (!MOMENT.test(value)) return value;
+  const rest = value.slice(19).replace(/0+$/, "").replace(/\.$/, "");
+  return `${value.slice(0, 10)} ${value.slice(11, 19)}${rest}`.replace(/ 00:00:00$/, "");
+}
+function digits(number) {
+  if (Number.isNaN(number)) return null;
+  if (!Number.isFinite(number)) return number < 0 ? "-inf" : "inf";
+  if (Number.isInteger(number) && Math.abs(number) < 1e18) return String(BigInt(number));
+  if (Math.abs(number) >= 1e-4 && Math.abs(number) < 1e16) return String(number);
+  const [mantissa, exponent] = number.toExponential().split("e");
+  const size = exponent.slice(1);
+  return `${mantissa}e${exponent[0]}${size.length < 2 ? "0" : ""}${size}`;
 }
 """
 
@@ -105,6 +133,9 @@ class _JavaScriptWriter(BlockWriter):
 
     def feature_of(self, given: str) -> str:
         return f"feature({given})"
+
+    def category_of(self, given: str) -> str:
+        return f"category({given})"
 
     def text(self, value: str) -> str:
         return json.dumps(value)
@@ -155,4 +186,4 @@ class _JavaScriptWriter(BlockWriter):
 
     def _featuremissing(self, node: e.FeatureMissing) -> str:
         name = f"f{node.feature.index}"
-        return f"{name} === null || {name} === undefined || {name} !== {name}"
+        return f"{name} !== {name}" if node.feature.categories is None else f"{name} === null"

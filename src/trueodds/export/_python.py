@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import keyword
 from dataclasses import dataclass
 
@@ -9,10 +11,11 @@ from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._blocks import BlockWriter
+from trueodds.inputs import category_text
 
 __all__ = ["render_python"]
 
-RESERVED = frozenset({"bisect", "math", "score", "scores", "features"})
+RESERVED = frozenset({"bisect", "dt", "math", "re", "score", "scores", "features"})
 
 LINE = '''
 def _{name}_line(at, x, y):
@@ -81,10 +84,14 @@ class _PythonWriter(BlockWriter):
         self.line(f"return [{', '.join(results)}]" if self.several else f"return {results[0]}")
         body = "\n".join(self.lines)
         helpers = [NUMBER]
+        imports = "import bisect\nimport math\n"
+        if f"_{self.name}_category(" in body:
+            helpers.append(f"\n{_category_source('_{name}_category')}\n")
+            imports = "import bisect\nimport datetime as dt\nimport math\nimport re\n"
         helpers += [LINE] if f"_{self.name}_line(" in body else []
         helpers += [SOFTMAX] if f"_{self.name}_softmax(" in body else []
         return (
-            "import bisect\nimport math\n\n"
+            f"{imports}\n"
             + "".join(f"{constant}\n" for constant in self.constants)
             + "".join(f"{helper.replace('{name}', self.name)}\n" for helper in helpers)
             + f"\ndef {self.name}({self.parameters}):\n"
@@ -94,6 +101,9 @@ class _PythonWriter(BlockWriter):
 
     def number_of(self, given: str) -> str:
         return f"_{self.name}_number({given})"
+
+    def category_of(self, given: str) -> str:
+        return f"_{self.name}_category({given})"
 
     def text(self, value: str) -> str:
         return ascii(value)
@@ -151,7 +161,17 @@ class _PythonWriter(BlockWriter):
 
     def _featuremissing(self, node: e.FeatureMissing) -> str:
         name = f"f{node.feature.index}"
-        return f"{name} is None or {name} != {name}"
+        return f"{name} != {name}" if node.feature.categories is None else f"{name} is None"
+
+
+def _category_source(name: str) -> str:
+    """The source of :func:`trueodds.inputs.category_text` under another name."""
+    (function,) = ast.parse(inspect.getsource(category_text)).body
+    assert isinstance(function, ast.FunctionDef)  # noqa: S101
+    function.name = name
+    function.args.args[0].annotation = function.returns = None
+    function.body[0] = ast.parse('"""The text of a category; None for a missing value."""').body[0]
+    return ast.unparse(function)
 
 
 def _is_plain(condition: e.Condition) -> bool:

@@ -37,8 +37,8 @@ def render_torch(formula: e.Formula, parameters: dict[str, Any]) -> Any:
         entries of these.
     """
     torch = require("torch", "an export to torch", "torch")
-    if any(feature.text for feature in formula.features):
-        names = [feature.name for feature in formula.features if feature.text]
+    names = [feature.name for feature in formula.features if not feature.takes_numbers]
+    if names:
         raise InputError(
             f"cannot export to torch: this tree splits on text features ({', '.join(names)}). "
             "Encode them as numbers and refit."

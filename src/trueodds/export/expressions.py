@@ -12,12 +12,12 @@ A node that occurs several times is the same object each time, so that renderers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from trueodds.inputs import Floats, InputScale
+from trueodds.inputs import Floats, InputScale, category_number
 
 __all__ = [
     "BELOW_ONE",
@@ -263,11 +263,16 @@ class Usable(Condition):
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of features, by its position in the fit; ``text`` if its values are texts."""
+    """A column of features, by its position in the fit; with its categories if it is no number."""
 
     index: int
     name: str
-    text: bool
+    categories: tuple[str, ...] | None = field(hash=False)  # there may be very many
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether it is a number, or its categories all are."""
+        return all(category_number(text) is not None for text in self.categories or ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,10 +293,10 @@ class FeatureAbove(Condition):
 
 @dataclass(frozen=True, eq=False)
 class FeatureIs(Condition):
-    """feature = value; does not hold for a missing value."""
+    """The category of the feature is this text; does not hold for a missing value."""
 
     feature: Feature
-    value: str | float
+    value: str
 
 
 @dataclass(frozen=True, eq=False)

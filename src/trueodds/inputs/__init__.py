@@ -18,7 +18,12 @@ from trueodds.inputs._arrays import (
     number_text,
     where,
 )
-from trueodds.inputs._categories import category_text, category_texts, per_distinct
+from trueodds.inputs._categories import (
+    category_number,
+    category_text,
+    category_texts,
+    per_distinct,
+)
 from trueodds.inputs._groups import (
     MOST_VALUES,
     Band,
@@ -118,6 +123,7 @@ __all__ = [
     "band_ends",
     "bands_between",
     "category_key",
+    "category_number",
     "category_text",
     "category_texts",
     "check_choice",

@@ -6,7 +6,8 @@ the same in every batch.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ import numpy as np
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 
-__all__ = ["category_text", "category_texts", "per_distinct"]
+__all__ = ["category_number", "category_text", "category_texts", "per_distinct"]
 
 Found = TypeVar("Found")
 
@@ -49,9 +50,9 @@ def category_text(value: Any) -> str | None:
         return None
     if isinstance(value, (bool, int)):
         return str(int(value))
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
         raise TypeError("a time with a zone")
-    if isinstance(value, (float, datetime.date)):
+    if isinstance(value, (float, dt.date)):
         value = str(value)
     elif isinstance(value, bytes):
         value = value.decode()
@@ -98,12 +99,32 @@ def category_texts(values: Any, name: str = "features") -> list[str | None]:
         ) from None
 
 
+def category_number(text: str) -> float | None:
+    """Return the finite float64 whose text a category is, or None.
+
+    Examples
+    --------
+    >>> from trueodds.inputs import category_number
+    >>> [category_number(text) for text in ("1", "0.5", "01", "A", "9007199254740993")]
+    [1.0, 0.5, None, None, None]
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and category_text(number) == text else None
+
+
 def per_distinct(values: Iterable[Any], function: Callable[[Any], Found]) -> list[Found]:
     """Return a function of each value, called once for each distinct one."""
     known: dict[Any, Found] = {}
     result = []
     for value in values:
-        if value not in known:
-            known[value] = function(value)
-        result.append(known[value])
+        try:
+            found = known[value]
+        except KeyError:
+            found = known[value] = function(value)
+        except TypeError:  # a list or another that has no hash
+            found = function(value)
+        result.append(found)
     return result

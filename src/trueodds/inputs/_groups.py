@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
-from trueodds.inputs._arrays import Floats, Labels
+from trueodds.inputs._arrays import Labels
 from trueodds.inputs._categories import category_text
 from trueodds.inputs._labels import check_label_length, is_missing
 

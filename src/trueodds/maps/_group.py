@@ -33,10 +33,9 @@ from trueodds.maps._base import CalibrationMap
 from trueodds.maps._formulas import positive_expression
 from trueodds.maps.features import (
     FeatureSpace,
-    check_categories,
     check_decoded_features,
     check_names,
-    plain_values,
+    plain_categories,
 )
 from trueodds.numerics.log_odds import sigmoid
 
@@ -152,7 +151,8 @@ class GroupMap(CalibrationMap):
     names : tuple of str, or None
         Names of the features; columns of frames are found by them. None for arrays.
     categories : tuple
-        For each feature None if numeric, else its values in sorted order.
+        For each feature None if it is a number, else its categories: distinct texts. Other
+        values stand for their texts: 1 for ``"1"``.
     terms : tuple of GroupTerm
 
     Examples
@@ -171,7 +171,7 @@ class GroupMap(CalibrationMap):
     center: Floats
     unit: Floats
     names: tuple[str, ...] | None
-    categories: tuple[tuple[str | float, ...] | None, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
     terms: tuple[GroupTerm, ...]
 
     family: ClassVar[str] = "group"
@@ -221,8 +221,7 @@ class GroupMap(CalibrationMap):
         if outputs == 1 and not self.base.takes_one_score and self.base.n_classes is not None:
             raise InputError("with two classes, base must take the positive class's score alone.")
         known = as_tuple(self.categories, "categories")
-        object.__setattr__(self, "categories", tuple(plain_values(c) for c in known))
-        check_categories(self.categories)
+        object.__setattr__(self, "categories", plain_categories(known))
         if self.names is not None:
             object.__setattr__(self, "names", as_tuple(self.names, "names"))
         check_names(self.names, len(self.categories))
@@ -299,10 +298,22 @@ class GroupMap(CalibrationMap):
 
     def _apply_to_all(self, scores: Floats, features: Any = None) -> Floats:
         """Probabilities of all classes, of shape (n, n_classes), from validated scores."""
+        return self._apply_encoded(scores, self._encoded(scores, features))
+
+    def _encoded(self, scores: Floats, features: Any) -> Floats:
+        encoded = self.space.encode(features)
+        if len(encoded) != len(scores):
+            raise InputError(
+                f"Found input variables with inconsistent numbers of samples: scores has "
+                f"{len(scores)} rows, features has {len(encoded)}."
+            )
+        return encoded
+
+    def _apply_encoded(self, scores: Floats, encoded: Floats) -> Floats:
         with np.errstate(all="ignore"):
             p = [
                 sigmoid(eta / np.sqrt(1 + PROBIT * variance))
-                for eta, variance in self._log_odds(scores, features, GroupTerm.for_forecasts)
+                for eta, variance in self._log_odds(scores, encoded, GroupTerm.for_forecasts)
             ]
         if len(p) == 1:
             return np.stack([1 - p[0], p[0]], axis=1)
@@ -312,16 +323,10 @@ class GroupMap(CalibrationMap):
     def _log_odds(
         self,
         scores: Floats,
-        features: Any,
+        encoded: Floats,
         tables: Callable[[GroupTerm], tuple[Floats, Floats, Floats]],
     ) -> list[tuple[Floats, Floats]]:
         """Log-odds with effects, and the variance of the effects, of each output."""
-        encoded = self.space.encode(features)
-        if len(encoded) != len(scores):
-            raise InputError(
-                f"Found input variables with inconsistent numbers of samples: scores has "
-                f"{len(scores)} rows, features has {len(encoded)}."
-            )
         result, codes = [], _Codes(self.categories, encoded)
         for output, m in enumerate(base_log_odds(self.base, scores)):
             z = standardized(m, float(self.center[output]), float(self.unit[output]))
@@ -361,7 +366,9 @@ class GroupMap(CalibrationMap):
         array = self._validated(scores)
         if array.ndim == 2 and self.n_classes == 2:
             array = positive_column(array, self.scale)
-        p = self._apply_valid(array, features)
+        encoded = self._encoded(array, features)
+        p = self._apply_encoded(array, encoded)
+        p = p[:, 1] if array.ndim == 1 else p
         ends = replace(self.base, band=band).interval(array)
         reach = float(ndtri(0.5 + band.level / 2))
         result = []
@@ -370,7 +377,7 @@ class GroupMap(CalibrationMap):
             outer = [
                 sigmoid(eta + sign * np.hypot(reach * np.sqrt(variance), m - _logit(_inner(x))))
                 for (eta, variance), m, x in zip(
-                    self._log_odds(array, features, GroupTerm.for_intervals),
+                    self._log_odds(array, encoded, GroupTerm.for_intervals),
                     base_log_odds(self.base, array),
                     columns,
                     strict=True,
@@ -475,16 +482,15 @@ class _CodeExpressions:
         return code
 
     def _of_feature(self, feature: int, cut: Floats | None) -> tuple[Expression, int]:
-        known = self._map.categories[feature] or ()
-        n_levels = len(known if cut is None else cut) + 2
+        known = self._map.categories[feature]
+        n_levels = len((known or ()) if cut is None else cut) + 2
         key = (feature, b"" if cut is None else cut.tobytes())
         if key not in self._found:
-            text = any(isinstance(value, str) for value in known)
-            asked = Feature(feature, self._map.space.name(feature), text)
+            asked = Feature(feature, self._map.space.name(feature), known)
             conditions: list[Condition]
             if cut is None:
                 conditions, missing, otherwise = (
-                    [FeatureIs(asked, value) for value in known],
+                    [FeatureIs(asked, text) for text in known or ()],
                     n_levels - 2,
                     n_levels - 1,
                 )

@@ -34,10 +34,9 @@ from trueodds.maps.features import (
     ONE,
     ZERO,
     FeatureSpace,
-    check_categories,
     check_decoded_features,
     check_names,
-    plain_values,
+    plain_categories,
     score_columns,
 )
 
@@ -70,7 +69,8 @@ class TreeMap(CalibrationMap):
     names : tuple of str, or None
         Names of the features; columns of frames are found by them. None for arrays.
     categories : tuple
-        For each feature None if numeric, else its values in sorted order.
+        For each feature None if it is a number, else its categories: distinct texts. Other
+        values stand for their texts: 1 for ``"1"``.
     fill : array
         For each feature what stands for a missing value: a number, or a category's position.
 
@@ -96,7 +96,7 @@ class TreeMap(CalibrationMap):
     cut: Floats
     weight: Floats
     names: tuple[str, ...] | None
-    categories: tuple[tuple[str | float, ...] | None, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
     fill: Floats
 
     family: ClassVar[str] = "tree"
@@ -125,7 +125,7 @@ class TreeMap(CalibrationMap):
     def _check(self) -> None:
         object.__setattr__(self, "maps", as_tuple(self.maps, "maps"))
         known = as_tuple(self.categories, "categories")
-        object.__setattr__(self, "categories", tuple(plain_values(c) for c in known))
+        object.__setattr__(self, "categories", plain_categories(known))
         if self.names is not None:
             object.__setattr__(self, "names", as_tuple(self.names, "names"))
         for name in ("parent", "attribute"):
@@ -157,7 +157,6 @@ class TreeMap(CalibrationMap):
         if d == 0 or len(self.fill) != d or (self.names is not None and len(self.names) != d):
             raise InputError("names, categories and fill must have one entry per feature.")
         check_names(self.names, d)
-        check_categories(self.categories)
         for known, code in zip(self.categories, self.fill, strict=True):
             if known and code not in range(len(known)):
                 raise InputError("fill must be the position of a category.")
@@ -360,8 +359,7 @@ class TreeMap(CalibrationMap):
         """The branch of an inner node, or its own formula for a category that was not seen."""
         index = int(self.attribute[node])
         known, fill = self.categories[index], float(self.fill[index])
-        text = known is not None and isinstance(known[0], str)
-        feature = Feature(index, self.space.name(index), text)
+        feature = Feature(index, self.space.name(index), known)
         if known is None:
             cut, (left, right) = float(self.cut[node]), values
             # A missing value fails both conditions, so it goes where the other branch is.
@@ -438,6 +436,5 @@ def branch_text(tree: TreeMap, node: int, branch: int, decimals: int) -> str:
     a = int(tree.attribute[node])
     name, known = tree.space.name(a), tree.categories[a]
     if known is not None:
-        value = known[branch]
-        return f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+        return f"{name} = {known[branch]}"
     return f"{name} {'<=' if branch == 0 else '>'} {tree.cut[node]:.{decimals}f}"

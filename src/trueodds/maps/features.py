@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.exceptions import InputError, MapFormatError
+from trueodds.basics.shown import shortened, shown
+from trueodds.exceptions import (
+    InputError,
+    MapFormatError,
+    UnknownCategoriesWarning,
+    warn_user,
+)
 from trueodds.inputs import (
     Floats,
     InputScale,
     as_dense,
+    category_number,
+    category_text,
+    category_texts,
+    is_missing,
+    per_distinct,
 )
 
 __all__ = [
@@ -22,17 +34,16 @@ __all__ = [
     "ONE",
     "ZERO",
     "FeatureSpace",
-    "check_categories",
     "check_decoded_features",
     "check_names",
-    "plain_values",
+    "plain_categories",
     "score_columns",
+    "series_values",
 ]
 
 ZERO, ONE = 1e-5, 0.99999
 """What the authors take for probabilities of exactly 0 and 1; no other is changed."""
 
-Category = str | float
 UNSEEN = -1.0
 MOST_CATEGORIES = 65_000
 
@@ -46,13 +57,14 @@ class FeatureSpace:
     names : tuple of str, or None
         Names of a frame's columns, by which they are found again; None for arrays.
     categories : tuple with one entry per feature
-        None for a numeric feature, else its values in sorted order: all texts or all numbers.
+        None for a number, else its categories: distinct texts of
+        :func:`~trueodds.inputs.category_text`. This is the feature's kind in every later batch.
     fill : array
         What stands for a missing value: the mean, or the code of the most frequent value.
     """
 
     names: tuple[str, ...] | None
-    categories: tuple[tuple[Category, ...] | None, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
     fill: Floats
 
     @property
@@ -80,35 +92,40 @@ class FeatureSpace:
                 f"{table.n_rows} rows, scores has {len(weight)}."
             )
         declared = table.positions(categorical)
-        categories: list[tuple[Category, ...] | None] = []
+        categories: list[tuple[str, ...] | None] = []
         columns = []
         fill = np.zeros(table.n_columns)
         for a in range(table.n_columns):
-            values, missing, nominal = table.column(a)
-            missing = missing | (weight == 0)  # rows that are left out say nothing
-            if nominal or a in declared:
-                known = tuple(sorted(set(values[~missing].tolist())))
+            column = table.column(a)
+            left_out = weight == 0  # rows that say nothing
+            if column.nominal or a in declared:
+                texts = column.texts()
+                counted = zip(texts, left_out, strict=True)
+                present = {text for text, out in counted if text is not None and not out}
+                known = tuple(sorted(present, key=_order))
                 if len(known) > most_categories:
                     raise InputError(
-                        f"features[{table.label(a)}] has {len(known)} categories; at most "
+                        f"features[{column.label}] has {len(known)} categories; at most "
                         f"{most_categories} are possible. Leave it out, or group its values."
                     )
                 categories.append(known)
-                codes = _encode(values, missing, known)
-                if len(known):
-                    present = ~missing
-                    counts = np.bincount(codes[present].astype(np.intp), weight[present])
+                codes = np.where(left_out, np.nan, _codes(texts, known))
+                if known:
+                    kept = ~np.isnan(codes)
+                    counts = np.bincount(codes[kept].astype(np.intp), weight[kept])
                     fill[a] = float(counts.argmax())
-                columns.append(np.where(missing, np.nan, codes))
+                columns.append(codes)
             else:
                 categories.append(None)
-                if np.isinf(values[~missing]).any():
+                numbers = np.where(left_out, np.nan, column.numbers())
+                present_numbers = ~np.isnan(numbers)
+                if np.isinf(numbers).any():
                     raise InputError(
-                        f"features[{table.label(a)}] must be finite or missing; got infinity."
+                        f"features[{column.label}] must be finite or missing; got infinity."
                     )
-                if not missing.all():
-                    fill[a] = _mean(values[~missing], weight[~missing])
-                columns.append(np.where(missing, np.nan, values))
+                if present_numbers.any():
+                    fill[a] = _mean(numbers[present_numbers], weight[present_numbers])
+                columns.append(numbers)
         if not columns:
             raise InputError("features must have at least one column; got 0 feature(s).")
         fill.flags.writeable = False
@@ -125,37 +142,43 @@ class FeatureSpace:
         if table.numbers is not None and all(c is None for c in self.categories):
             return np.ascontiguousarray(table.numbers)
         result = np.empty((table.n_rows, len(order)))
-        for a, source in enumerate(order):
-            values, missing, nominal = table.column(source)
-            known = self.categories[a]
-            if known is not None:
-                result[:, a] = _encode(values, missing, known)
-            elif nominal:
-                raise InputError(f"features[{table.label(source)}] must be numbers, as in fit.")
-            else:
-                result[:, a] = values
+        strange = []
+        for a, (source, known) in enumerate(zip(order, self.categories, strict=True)):
+            column = table.column(source)
+            if known is None:
+                result[:, a] = column.numbers()
+                continue
+            texts = column.texts()
+            result[:, a] = _codes(texts, known)
+            if known and (result[:, a] == UNSEEN).any() and not (result[:, a] >= 0).any():
+                new = shortened([shown(t) for t in dict.fromkeys(texts) if t is not None], ", ")
+                fitted = shortened([shown(text) for text in known], ", ")
+                strange.append(f"features[{column.label}] holds {new}, and the fit had {fitted}")
+        if strange:
+            warn_user(
+                f"no row has a category of the fit: {'; '.join(strange)}. Such rows get the "
+                "probability of an unknown category.",
+                UnknownCategoriesWarning,
+            )
         return result
 
 
-def plain_values(known: Any) -> tuple[Category, ...] | None:
-    """The categories of a feature as texts and floats; None for numbers."""
+def plain_categories(known: Any) -> tuple[tuple[str, ...] | None, ...]:
+    """Categories of each feature as their texts; None for numbers.
+
+    Maps that were saved with numbers as categories, or with texts of another spelling, are read.
+    """
     try:
-        return (
-            None if known is None else tuple(v if isinstance(v, str) else float(v) for v in known)
+        found = tuple(
+            None if values is None else tuple(category_text(v) or str(v) for v in values)
+            for values in known
         )
-    except (OverflowError, TypeError, ValueError):
-        raise InputError("categories must be lists of texts and numbers of float64.") from None
-
-
-def check_categories(categories: tuple[tuple[Category, ...] | None, ...]) -> None:
-    """Refuse categories that are not sorted, distinct and of one kind."""
-    for known in categories:
-        kinds = {isinstance(value, str) for value in known or ()}
-        if len(kinds) > 1 or any(
-            not a < b  # type: ignore[operator]  # of one kind by now
-            for a, b in pairwise(known or ())
-        ):
-            raise InputError("categories must be sorted distinct texts, or numbers.")
+    except (TypeError, ValueError):
+        raise InputError("categories must be None, or lists of texts, for each feature.") from None
+    for values in found:
+        if values is not None and len(set(values)) < len(values):
+            raise InputError("the categories of a feature must be distinct as texts.")
+    return found
 
 
 def check_decoded_features(names: Any, categories: Any) -> None:
@@ -166,10 +189,14 @@ def check_decoded_features(names: Any, categories: Any) -> None:
         raise MapFormatError("names must be null or a list of texts.")
     if not isinstance(categories, list) or not all(
         known is None
-        or (isinstance(known, list) and all(type(v) in (str, int, float) for v in known))
+        or (isinstance(known, list) and all(type(v) is str or _is_float64(v) for v in known))
         for known in categories
     ):
         raise MapFormatError("categories must be a list of null or lists of texts or numbers.")
+
+
+def _is_float64(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def check_names(names: tuple[str, ...] | None, n_features: int) -> None:
@@ -182,27 +209,23 @@ def check_names(names: tuple[str, ...] | None, n_features: int) -> None:
         raise InputError("names must be distinct texts, one per feature.")
 
 
+def _order(text: str) -> tuple[bool, float, str]:
+    """Numbers by size, then texts."""
+    number = category_number(text)
+    return number is None, number or 0.0, text
+
+
+def _codes(texts: list[str | None], known: tuple[str, ...]) -> Floats:
+    """The position of each text among the categories; NaN if it is missing."""
+    place_of: dict[str | None, float] = {text: float(k) for k, text in enumerate(known)}
+    place_of[None] = np.nan
+    return np.array([place_of.get(text, UNSEEN) for text in texts], dtype=np.float64)
+
+
 def _mean(values: Floats, weight: Floats) -> float:
     """The weighted mean, without overflow."""
     size = float(np.abs(values).max()) or 1.0
     return float(np.average(values / size, weights=weight)) * size
-
-
-def _encode(
-    values: npt.NDArray[Any], missing: npt.NDArray[np.bool_], known: tuple[Category, ...]
-) -> Floats:
-    """The position of each value among the sorted categories."""
-    categories = np.array(known)
-    if not known or (categories.dtype.kind == "U") != (values.dtype.kind == "U"):
-        return np.where(missing, np.nan, UNSEEN)
-    if values.dtype.kind == "U":
-        # As NumPy has them, without NUL at the end, like the values.
-        place_of = {text: float(place) for place, text in enumerate(categories.tolist())}
-        found = np.array([place_of.get(value, UNSEEN) for value in values.tolist()])
-        return np.where(missing, np.nan, found)
-    place = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
-    codes = np.where(categories[place] == values, place.astype(np.float64), UNSEEN)
-    return np.where(missing, np.nan, codes)
 
 
 class _Table:
@@ -243,7 +266,7 @@ class _Table:
                 f"features must be 2-D, one row per instance; got shape {array.shape}. "
                 "Reshape a single feature to (n, 1)."
             )
-        if array.dtype.kind in "mMcV":
+        if array.dtype.kind in "mcV":
             raise InputError(f"features must be numbers or categories; got dtype {array.dtype}.")
         self._array = array
         self.n_rows, self.n_columns = array.shape
@@ -278,59 +301,97 @@ class _Table:
             )
         return list(range(n_columns))
 
-    def column(self, index: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
-        """Values (float64 or texts), which are missing, and whether they are categories."""
-        if self._frame is not None:
-            return self._frame_column(index)
-        if self.numbers is not None:
-            values = self.numbers[:, index]
-            return values, np.isnan(values), False
-        return _objects(self._array[:, index])
-
-    def _frame_column(self, index: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
+    def column(self, index: int) -> _Column:
+        """The values of a column, and what a fit takes it for."""
+        label = self.label(index)
+        if self._frame is None:
+            values = self._array[:, index]
+            return _Column(values, label, self.numbers is None and _are_nominal(values))
         import narwhals as nw
 
         series = self._frame[:, index]
         dtype = series.dtype
         if dtype.is_numeric():
-            values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-            return values, np.isnan(values), False
-        if dtype == nw.Boolean:
-            values, missing, _ = _objects(np.array(series.to_list(), dtype=object))
-            return values, missing, True
-        if dtype in (nw.Categorical, nw.Enum):
-            # Codes of texts are found text by text; of numbers, as numbers.
-            return _objects(np.array(series.to_list(), dtype=object), nominal=True)
-        if series.null_count() == len(series):
-            return np.full(self.n_rows, np.nan), np.ones(self.n_rows, dtype=bool), False
-        if dtype in (nw.String, nw.Object):
-            return _objects(np.array(series.to_list(), dtype=object))
+            return _Column(series_values(series), label, False)
+        if dtype in (nw.String, nw.Object, nw.Boolean, nw.Categorical, nw.Enum, nw.Date) or (
+            dtype == nw.Datetime or series.null_count() == len(series)
+        ):
+            values = series_values(series)
+            grouped = dtype in (nw.Categorical, nw.Enum)
+            return _Column(values, label, grouped or _are_nominal(values))
         raise InputError(
-            f"features[{self.label(index)}] has dtype {dtype}; numbers or categories are needed."
+            f"features[{label}] has dtype {dtype}; numbers, texts, booleans or dates are needed."
         )
 
 
-def _objects(
-    column: npt.NDArray[Any], *, nominal: bool = False
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], bool]:
-    items = column.tolist()
-    # NaN does not equal itself, and pandas' NA does not say.
-    missing = np.array([item is None or (item == item) is not True for item in items], dtype=bool)
-    present = {type(item) for item, gone in zip(items, missing, strict=True) if not gone}
-    if any(issubclass(kind, (str, bytes)) for kind in present):
-        texts = ["" if gone else str(item) for item, gone in zip(items, missing, strict=True)]
-        return np.array(texts, dtype=np.str_), missing, True
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column of features, which may be read as categories or as numbers."""
+
+    values: npt.NDArray[Any]
+    label: str
+    nominal: bool
+    """Whether a fit takes it for categories."""
+
+    def texts(self) -> list[str | None]:
+        """The values as categories."""
+        return category_texts(self.values, f"features[{self.label}]")
+
+    def numbers(self) -> Floats:
+        """The values as numbers, NaN where they are missing."""
+        if self.values.dtype.kind in "fiub":
+            return self.values.astype(np.float64)
+        try:
+            return np.array(per_distinct(self.values.tolist(), _number), dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"features[{self.label}] is a numeric feature and must hold numbers; {error}."
+            ) from None
+
+
+def series_values(series: Any) -> npt.NDArray[Any]:
+    """A column of narwhals as an array: of objects, if NumPy has no numbers of its type.
+
+    Integers with missing values are objects, because they would lose digits as floats.
+    """
+    import narwhals as nw
+
+    dtype = series.dtype
+    plain = dtype.is_float() or (dtype.is_integer() and not series.null_count())
+    if plain and dtype not in (nw.Int128, nw.UInt128):
+        return np.asarray(series.to_numpy())
+    return _as_objects(series.to_list())
+
+
+def _as_objects(items: list[Any]) -> npt.NDArray[Any]:
+    values = np.empty(len(items), dtype=object)
+    values[:] = items
+    return values
+
+
+def _are_nominal(values: npt.NDArray[Any]) -> bool:
+    """Whether there is a text or a date, or nothing but truth values."""
+    if values.dtype.kind in "USM":
+        return True
+    kinds = {type(item) for item in values.tolist() if not is_missing(item)}
+    texts = (str, bytes, dt.date, np.datetime64)
+    return kinds in ({bool}, {np.bool_}) or any(issubclass(kind, texts) for kind in kinds)
+
+
+def _number(value: Any) -> float:
+    """A value of a numeric feature; texts are numbers if they spell one."""
+    if is_missing(value):
+        return float("nan")
+    if isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else value.decode()
+        try:
+            return float(text if text.isascii() and "_" not in text else "")
+        except ValueError:
+            raise ValueError(f"got {shown(value)}") from None
     try:
-        numbers = np.array(
-            [np.nan if gone else item for item, gone in zip(items, missing, strict=True)],
-            dtype=np.float64,
-        )
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            "features must hold numbers or texts; got objects of type "
-            f"{', '.join(sorted(kind.__name__ for kind in present))}."
-        ) from None
-    return numbers, missing, nominal or present == {bool}
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"got {shown(value)}, of type {type(value).__name__}") from None
 
 
 def score_columns(scores: Floats, scale: InputScale) -> Floats:

@@ -172,7 +172,7 @@ def level_names(fitted: GroupMap, term: GroupTerm) -> list[str]:
     feature, cut = term.features[0], term.cuts[0]
     known = None if feature == SCORE else fitted.categories[feature]
     if known is not None:
-        return group_names(known) + [MISSING, NOT_SEEN]
+        return [*group_names(known), MISSING, NOT_SEEN]
     ends = number_texts([] if cut is None else cut.tolist())
     if not ends:
         return ["all", MISSING]

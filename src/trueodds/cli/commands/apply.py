@@ -37,7 +37,7 @@ COLUMN_BYTES = 5 * 2048 * 16
 """Bytes that DuckDB needs for a column: blocks of 2,048 values of 16 bytes in each query step."""
 MOST_AT_ONCE, FEWEST_AT_ONCE = 100_000, 64
 """Rows of a batch."""
-SCRATCH = "trueodds score "
+SCRATCH, FEATURE = "trueodds score ", "trueodds feature "
 MAP_FINGERPRINT = "trueodds:map_fingerprint"
 """Metadata key, in Parquet and Arrow output, of the map that was applied."""
 
@@ -138,12 +138,17 @@ def apply(
     columns = ColumnNames(
         tuple(data.score),
         features=features,
+        categories=tuple(
+            name
+            for name, known in zip(features, getattr(fitted, "categories", ()), strict=True)
+            if known is not None
+        ),
         scale=fitted.scale,
         sums_to_one=fitted.rows_sum_to_one,
         unit=data.unit,
     )
     typed = kind != "csv" or bool(features)
-    with data.open(columns, detect_types=typed, verbatim=kind == "csv") as source:
+    with data.open(columns, detect_types=typed, verbatim=kind) as source:
         columns = columns.found_in(source)
         rows_at_once = _rows_in_memory(source)
         names = _new_columns(fitted, output_column, len(columns.score))
@@ -165,12 +170,18 @@ def apply(
             f"{columns.number(source, name)} AS {quoted(f'{SCRATCH}{number}')}"
             for number, name in enumerate(columns.score)
         ]
-        own = [quoted(source.verbatim.get(name, name)) for name in present]
-        own += [quoted(name) for name in features if name in source.verbatim]
-        good_row = quoted(GOOD) if blank else "true"
-        relation = good.project(", ".join([*own, *scores, f"{good_row} AS {quoted(GOOD)}"]))
         # Only CSV can hold nameless columns; elsewhere they keep the names that they were given.
         header = source.header if kind == "csv" else tuple(present)
+        texts = source.verbatim if kind == "csv" else {}
+        own = [quoted(texts.get(name, name)) for name in present]
+        if source.lines:
+            header, own = source.lines, [quoted(name) for name in source.lines]
+        read = [
+            f"{quoted(source.categories.get(name, name))} AS {quoted(f'{FEATURE}{number}')}"
+            for number, name in enumerate(features)
+        ]
+        good_row = quoted(GOOD) if blank else "true"
+        relation = good.project(", ".join([*own, *read, *scores, f"{good_row} AS {quoted(GOOD)}"]))
         predict = _predictor(fitted, features, interval is not None)
         percent = columns.unit == "percent" and not plain
         sign = _percent_sign(source, columns) if percent and kind == "csv" else ""
@@ -277,7 +288,9 @@ def _predictor(
         extra = {}
         if features:
             pa = require("pyarrow")
-            extra = {"features": pa.Table.from_batches([batch]).select(list(features))}
+            table = pa.Table.from_batches([batch])
+            values = [table[f"{FEATURE}{number}"] for number in range(len(features))]
+            extra = {"features": pa.table(values, names=list(features))}
         columns = _columns(fitted(scores, **extra))
         if not with_interval:
             return columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ from trueodds.cli.files.encoding import UTF_8, guess_encoding, rows_in_utf8
 from trueodds.cli.files.find import Format, InputFiles, resolve, scratch_folder
 from trueodds.cli.files.json_lines import check_columns, check_keys
 from trueodds.cli.files.lines import LONGEST_LINE, check_whole, even_lines
-from trueodds.cli.files.sql import literal, quoted, values
+from trueodds.cli.files.sql import LINE, as_category, as_text, literal, quoted, values
 from trueodds.cli.files.xlsx import Sheet, as_csv, header_in_sheets
 from trueodds.exceptions import InputError
 
@@ -64,6 +65,10 @@ CELLS_AT_ONCE = 5_000_000
 """Values of a batch of rows."""
 COLUMNS_AT_ONCE = 1000
 """Columns of a CSV file up to which several threads read it."""
+CATEGORY = "trueodds category "
+"""What columns are called that hold the texts of categories."""
+INFERRED = ("DATE", "TIME", "UUID")
+"""How types begin that the engine infers from texts in JSON lines."""
 VERBATIM = "trueodds text "
 """What columns are called that hold the text of a CSV file unchanged."""
 
@@ -126,6 +131,10 @@ class DataSource:
     """Number of rows at the end that look like totals, but are read as data."""
     verbatim: dict[str, str] = field(default_factory=dict)
     """Columns with the unchanged text of others, if requested."""
+    lines: tuple[str, ...] = ()
+    """The column with the unchanged lines of JSON, if requested, and those of the folders."""
+    categories: dict[str, str] = field(default_factory=dict)
+    """Columns with the texts of categories, by the names of features in text files."""
 
     @property
     def name(self) -> str:
@@ -149,7 +158,7 @@ def open_source(
     reading: Reading,
     *,
     detect_types: bool = False,
-    verbatim: bool = False,
+    verbatim: Format | None = None,
     found: Sequence[Path] | None = None,
     columns: ColumnNames | None = None,
     with_file: bool = False,
@@ -166,8 +175,8 @@ def open_source(
         Options for reading.
     detect_types : bool, default=False
         Give CSV columns the types that all their values have; otherwise all are texts.
-    verbatim : bool, default=False
-        Keep the text of CSV columns next to what is made of it.
+    verbatim : {"csv", "jsonl"}, default=None
+        Keep the text of CSV columns, or lines of JSON, next to what is made of it.
     found : sequence of Path, default=None
         The files, if they have been looked for already.
     columns : ColumnNames, default=None
@@ -198,22 +207,25 @@ def open_source(
                 text = _Text(connection, files, reading, scratch, sheet)
                 files = text.files
                 hive = _without(given.partitions, text.header)
-                source = text.source(verbatim, columns, hive, with_file)
+                source = text.source(verbatim == "csv", columns, hive, with_file)
                 if detect_types:
-                    unchanged = list(source.verbatim.values())
+                    unchanged = [*source.verbatim.values(), *source.categories.values()]
                     kept = [*unchanged, *hive, *([FILE] if with_file else [])]
                     relation = with_types(source.relation, reading.decimal, kept)
                     kinds = _kinds(relation, unchanged)
                     source = replace(source, relation=relation, kinds=kinds)
             else:
                 by_file = with_file or bool(given.partitions)
-                relation = _typed(connection, files, scratch, reading.skip_malformed, by_file)
-                own = [name for name in relation.columns if name != FILE]
+                features = () if columns is None else columns.features
+                lines = verbatim == files.format == "jsonl"
+                relation = _typed(connection, files, scratch, reading, by_file, features, lines)
+                own = [name for name in relation.columns if name not in (FILE, LINE)]
                 hive = _without(given.partitions, own)
                 if by_file:
                     relation = _with_partitions(connection, relation, files.paths, hive, with_file)
-                kinds, header = _kinds(relation), (*own, *hive)
+                kinds, header = _kinds(relation, [LINE]), (*own, *hive)
                 source = DataSource(connection, relation, files, kinds, header, reading)
+                source = replace(source, lines=(LINE, *hive) if lines else ())
             logger.info(
                 "%s (%s) is read by DuckDB %s", files.shown, files.format, duckdb.__version__
             )
@@ -278,11 +290,15 @@ class _Text:
         )
         own = relation.columns[:n_columns]
         names = named(self.header) if "" in self.header else self.header
-        parts = []
-        for column, name in zip(own, names, strict=True):
-            na = self.reading.na
+        na, known = self.reading.na, () if columns is None else columns.categories
+        parts, categories = [], {}
+        for number, (column, name) in enumerate(zip(own, names, strict=True)):
             value = f"CASE WHEN {column} NOT IN {values(na)} THEN {column} END" if na else column
             parts.append(f"{value} AS {quoted(name)}")
+            if name in known:
+                categories[name] = f"{CATEGORY}{number}"
+                text = as_category(value, self.reading.decimal)
+                parts.append(f"{text} AS {quoted(categories[name])}")
         texts: dict[str, str] = {}
         if verbatim:
             texts = {name: f"{VERBATIM}{number}" for number, name in enumerate(names)}
@@ -299,13 +315,14 @@ class _Text:
             self.connection,
             relation,
             self.files,
-            _kinds(relation, list(texts.values())),
+            _kinds(relation, [*texts.values(), *categories.values()]),
             (*self.header, *hive),
             self.reading,
             self.dialect,
             self.sheet if len(self.files.paths) == 1 else None,
             self.totals,
             texts,
+            categories=categories,
         )
         if columns is not None:
             columns.found_in(source)
@@ -437,7 +454,13 @@ def _with_partitions(
 
 
 def _typed(
-    connection: Any, files: InputFiles, scratch: Path, skip_malformed: bool, by_file: bool
+    connection: Any,
+    files: InputFiles,
+    scratch: Path,
+    reading: Reading,
+    by_file: bool,
+    features: Sequence[str],
+    lines: bool,
 ) -> Any:
     """Files of a format whose values have types."""
     names = [glob.escape(str(path)) for path in files.paths]
@@ -451,17 +474,9 @@ def _typed(
         check_whole(files)
         for path in files.paths:
             check_keys(path)
-        # All rows are looked at for types: a late text must not stop the reading half-way.
-        # Objects of very many keys would become one column of pairs.
-        column = f", filename = {literal(FILE)}" if by_file else ""
-        relation = connection.sql(
-            f"FROM read_json([{', '.join(map(literal, names))}], sample_size = -1, "
-            f"ignore_errors = {skip_malformed}, map_inference_threshold = {MOST_COLUMNS}, "
-            f"hive_partitioning = false{column})"
+        return _json_lines(
+            connection, files, names, reading.skip_malformed, by_file, features, lines
         )
-        own = [name for name in relation.columns if name != FILE]
-        check_columns(own, list(map(str, relation.types))[: len(own)], files.paths[0])
-        return relation
     dataset = require("pyarrow.dataset")
     paths = [
         str(sound_arrow_file(path, scratch / f"{number}.arrow"))
@@ -477,6 +492,49 @@ def _typed(
         for path, original in zip(paths, files.paths, strict=True)
     ]
     return reduce(lambda above, below: above.union(below), parts)
+
+
+def _json_lines(
+    connection: Any,
+    files: InputFiles,
+    names: Sequence[str],
+    skip_malformed: bool,
+    by_file: bool,
+    features: Sequence[str],
+    lines: bool,
+) -> Any:
+    """JSON lines as columns, and on request the lines themselves.
+
+    A column of numbers and texts is one of texts. Texts in features stay texts, even if all of
+    them are dates.
+    """
+    options = f"[{', '.join(map(literal, names))}], ignore_errors = {skip_malformed}"
+    options += ", hive_partitioning = false"
+    options += f", filename = {literal(FILE)}" if by_file else ""
+    # All rows are looked at for types: a late text must not stop the reading half-way.
+    # Objects of very many keys would become one column of pairs.
+    inference = f"sample_size = -1, map_inference_threshold = {MOST_COLUMNS}"
+    relation = connection.sql(f"FROM read_json({options}, {inference})")
+    types = {
+        name: "JSON" if str(kind) == '"NULL"' else str(kind)
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+        if name != FILE
+    }
+    check_columns(list(types), list(types.values()), files.paths[0])
+    dates = [name for name in features if types.get(name, "").startswith(INFERRED)]
+    types |= dict.fromkeys(dates, "VARCHAR")
+    if lines or dates:
+        selected = [f"unnest(json_transform(json, {literal(json.dumps(types))}))"]
+        selected += [quoted(FILE)] * by_file + [f"json AS {quoted(LINE)}"] * lines
+        relation = connection.sql(
+            f"SELECT {', '.join(selected)} FROM read_ndjson_objects({options})"  # noqa: S608
+        )
+    parts = [
+        f"{as_text(name, kind)} AS {quoted(name)}" if kind == "JSON" else quoted(name)
+        for name, kind in types.items()
+    ]
+    parts += [quoted(name) for name in relation.columns if name not in types]
+    return relation.project(", ".join(parts))
 
 
 def _csv(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
+    "LINE",
+    "as_category",
     "as_group",
     "as_number",
     "as_text",
@@ -16,6 +18,8 @@ __all__ = [
     "values",
 ]
 
+LINE = "trueodds line"
+"""The column with the unchanged lines of JSON lines, if requested."""
 TEXT_TYPES = ("VARCHAR", "JSON")
 NUMBER_TYPES = (
     "DOUBLE",
@@ -96,6 +100,15 @@ def as_number(name: str, kind: str, decimal: str = ".", *, percent: bool = False
     elif kind != "DOUBLE":
         number = f"CAST({number} AS DOUBLE)"
     return f"({number} / 100)" if percent else number
+
+
+def as_category(text: str, decimal: str = ".") -> str:
+    """The text of a category; numbers with a decimal comma are written with a point."""
+    if decimal == ".":
+        return text
+    plain = f"replace(replace({text}, '.', ''), ',', '.')"
+    is_number = f"regexp_full_match({text}, '{COMMA_NUMBER}') AND regexp_matches({text}, '[0-9]')"
+    return f"CASE WHEN {is_number} THEN trim({plain}) ELSE {text} END"
 
 
 def as_text(name: str, kind: str) -> str:

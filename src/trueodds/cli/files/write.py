@@ -19,7 +19,7 @@ from trueodds.basics.shown import shown
 from trueodds.cli.errors import UsageError, require
 from trueodds.cli.files.csv import Dialect
 from trueodds.cli.files.find import COMPRESSED, Format, format_of
-from trueodds.cli.files.sql import literal
+from trueodds.cli.files.sql import LINE, literal
 from trueodds.cli.files.xlsx import new_workbook
 from trueodds.exceptions import InputError
 
@@ -183,13 +183,19 @@ class _TextWriter:
             return
         # Columns by position: as the name of a column, the engine would change some keys.
         columns = [f"c{number}" for number in range(batch.num_columns)]
+        names = list(batch.schema.names)
         table = self._pyarrow.Table.from_batches([batch]).rename_columns(columns)
-        keys = [f"{json.dumps(name, ensure_ascii=False)}:" for name in batch.schema.names]
+        keys = [f"{json.dumps(name, ensure_ascii=False)}:" for name in names]
         pairs = ", ',', ".join(
             f"{literal(key)}, coalesce(CAST(to_json({column}) AS VARCHAR), 'null')"
-            for key, column in zip(keys, columns, strict=True)
+            for name, key, column in zip(names, keys, columns, strict=True)
+            if name != LINE
         )
-        lines = self._connection.from_arrow(table).project(f"concat('{{', {pairs}, '}}')")
+        start = "'{'"
+        if names[0] == LINE:  # the rows of the input, which get more keys
+            open_line = "regexp_replace(c0, '\\s*}\\s*$', '')"
+            start = f"{open_line}, CASE WHEN {open_line} = '{{' THEN '' ELSE ', ' END"
+        lines = self._connection.from_arrow(table).project(f"concat({start}, {pairs}, '}}')")
         text = "".join(f"{line}\n" for (line,) in lines.fetchall())
         self._stream.write(text.encode("utf-8"))
 

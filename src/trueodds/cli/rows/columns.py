@@ -35,6 +35,8 @@ class ColumnNames:
     counts: str | None = None
     groups: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    """Features that a map takes for categories; their values in text files stay texts."""
     named: tuple[str, ...] = ()
     """Requested columns of labels that may be missing, of times and of groups."""
     scale: InputScale = "probability"

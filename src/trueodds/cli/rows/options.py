@@ -139,7 +139,7 @@ class RowOptions(ReadingOptions):
     ]
 
     def open(
-        self, columns: ColumnNames, *, detect_types: bool = False, verbatim: bool = False
+        self, columns: ColumnNames, *, detect_types: bool = False, verbatim: Format | None = None
     ) -> AbstractContextManager[DataSource]:
         """Open the file as a DuckDB relation."""
         return open_source(

@@ -11,7 +11,7 @@ from trueodds.basics.shown import shortened, shown
 from trueodds.cli.errors import AdvisedError
 from trueodds.cli.files.csv import typed_columns
 from trueodds.cli.files.open import DataSource
-from trueodds.cli.files.sql import as_group, quoted
+from trueodds.cli.files.sql import as_category, as_group, quoted
 from trueodds.cli.output import note
 from trueodds.cli.rows.advice import ReadingAdvice, advise, totals_found
 from trueodds.cli.rows.checks import Checks
@@ -138,7 +138,10 @@ def prepare(
             parts.append(f"{columns.number(source, name)} AS {role}")
     values = group_values(source, good, columns.groups)
     parts += [f"{value} AS group_{number}" for number, value in enumerate(values)]
-    parts += [f"{quoted(name)} AS feature_{k}" for k, name in enumerate(columns.features)]
+    for number, name in enumerate(columns.features):
+        value, is_text = quoted(name), source.kinds[name] == "VARCHAR"
+        value = as_category(value, source.reading.decimal) if is_text else value
+        parts.append(f"{value} AS feature_{number}")
     return Prepared(source, good.project(", ".join(parts)), names, tally, columns, classes)
 
 

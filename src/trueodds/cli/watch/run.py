@@ -293,12 +293,12 @@ class WatchRun:
     def _check_features(self) -> None:
         """Refuse a map with features other than the column of groups."""
         names, group = self.fitted.features, getattr(self.data, "group", None)
-        if not names or (names == (group,) and _has_texts(self.fitted)):
+        if not names or (names == (group,) and None not in self.fitted.categories):
             return
         listed = ", ".join(map(str, names))
         raise InputError(
             f"this map needs the features {listed}. 'trueodds monitor' supports maps of scores and "
-            "maps with one feature, a text column that is passed as --group."
+            "maps with one feature, a column of categories that is passed as --group."
         )
 
     def _features(self, groups: Any) -> Any:
@@ -713,14 +713,6 @@ def moment_text(number: float, kind: str | None) -> str:
     if kind == "number":
         return repr(number)
     return (datetime(1970, 1, 1) + timedelta(microseconds=number)).isoformat(" ")
-
-
-def _has_texts(fitted: Any) -> bool:
-    """Whether all features of a map are texts."""
-    return all(
-        known is not None and all(isinstance(value, str) for value in known)
-        for known in fitted.categories
-    )
 
 
 def _newest(rows: WatchedRows, since: str, kind: str) -> tuple[Any, Any, Any, Any]:

@@ -19,7 +19,7 @@ from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
 from trueodds.export.expressions import all_nodes
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, category_text
 
 __all__ = ["OPSET", "render_onnx"]
 
@@ -103,7 +103,8 @@ class _Graph(Renderer[str]):
         shape += [] if self.n_models is None else [self.n_models]
         inputs = [info("scores", double, shape)]
         inputs += [
-            info(_feature_name(f), text if f.text else double, ["N"]) for f in self.formula.features
+            info(_feature_name(f), double if f.takes_numbers else text, ["N"])
+            for f in self.formula.features
         ]
         self._code_texts()
         usable = self.condition(self.formula.usable)
@@ -325,33 +326,39 @@ class _Graph(Renderer[str]):
         return self.op("Greater", _feature_name(node.feature), self.constant(node.cut))
 
     def _featureis(self, node: e.FeatureIs) -> str:
-        if isinstance(node.value, str):
-            return self._has_code(node.feature, self.codes[node.feature.index][node.value])
-        return self.op("Equal", _feature_name(node.feature), self.constant(node.value))
+        if node.feature.takes_numbers:
+            number = self.constant(float(node.value))
+            return self.op("Equal", _feature_name(node.feature), number)
+        return self._has_code(node.feature, self.codes[node.feature.index][node.value])
 
     def _featuremissing(self, node: e.FeatureMissing) -> str:
-        if node.feature.text:
-            return self._has_code(node.feature, MISSING_TEXT)
-        return self.op("IsNaN", _feature_name(node.feature))
+        if node.feature.takes_numbers:
+            return self.op("IsNaN", _feature_name(node.feature))
+        return self._has_code(node.feature, MISSING_TEXT)
 
     # Texts ----------------------------------------------------------------------------------
 
     def _code_texts(self) -> None:
         """Turn every feature of texts into integers; ONNX has no missing text, so "" is used."""
         for node in all_nodes(self.formula.outputs):
-            if isinstance(node, e.FeatureIs) and isinstance(node.value, str):
+            if isinstance(node, e.FeatureIs) and not node.feature.takes_numbers:
                 codes = self.codes.setdefault(node.feature.index, {})
                 codes.setdefault(node.value, len(codes))
         for feature in self.formula.features:
-            if not feature.text:
+            if feature.takes_numbers:
                 continue
-            codes = {"": MISSING_TEXT} | self.codes[feature.index]
+            codes = dict.fromkeys(("", "NaN", "nan"), MISSING_TEXT) | self.codes[feature.index]
             if codes[""] != MISSING_TEXT and not self._missing_is_empty(feature):
                 raise InputError(
                     "ONNX has no missing texts, so the graph takes '' for one; but "
                     f"{feature.name!r} has the category '', which this map treats otherwise. "
                     "Replace empty texts by a name before the fit, or export to SQL or Python."
                 )
+            codes |= {
+                spelling: code
+                for text, code in self.codes[feature.index].items()
+                for spelling in _spellings(text)
+            }
             self.encoded[feature.index] = self.op(
                 "LabelEncoder",
                 _feature_name(feature),
@@ -404,6 +411,13 @@ def _feature_of(condition: e.Condition) -> e.Feature | None:
     if isinstance(condition, (e.FeatureIs, e.FeatureMissing)):
         return condition.feature
     return None
+
+
+def _spellings(text: str) -> list[str]:
+    """How else libraries write a category."""
+    candidates = [f"{text}.0", f"{text} 00:00:00", f"{text}T00:00:00", "true", "True", "TRUE"]
+    candidates += ["false", "False", "FALSE", text.replace(" ", "T")]
+    return [other for other in candidates if other != text and category_text(other) == text]
 
 
 def _feature_name(feature: e.Feature) -> str:

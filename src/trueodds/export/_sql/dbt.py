@@ -53,5 +53,4 @@ def render_dbt(
 def _texts_in(formula: e.Formula, features: Sequence[str]) -> list[str]:
     """The texts of others that the SQL of a formula contains: columns and categories."""
     nodes = all_nodes(formula.outputs)
-    values = [node.value for node in nodes if isinstance(node, e.FeatureIs)]
-    return [*features, *(value for value in values if isinstance(value, str))]
+    return [*features, *(node.value for node in nodes if isinstance(node, e.FeatureIs))]

@@ -20,6 +20,7 @@ engine cannot do is in :mod:`trueodds.export._sql.dialect_limits`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -47,11 +48,18 @@ from trueodds.export._sql.dialect_limits import (
 )
 from trueodds.export._sql.dialect_text import MOST_CASES, NAMING, SEARCHING, item, named, position
 from trueodds.export._sql.named_parts import least_nodes, shared_layers
-from trueodds.inputs import check_choice
+from trueodds.inputs import category_number, check_choice
 
 __all__ = ["MOST_NODES", "SqlDialect", "SqlTooLargeError", "quoted", "render_sql"]
 
 SqlDialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
+
+MISSING_TEXT, MISSING_TEXTS = "nan", ("nan", "NaN")
+"""Texts that no category has; the first stands for a missing value."""
+SPELLED_NUMBER = (
+    "^-?(0|[1-9][0-9]{0,17})([.][0-9]{1,30}([eE][-+]?[0-9]{1,2})?|[eE][-+]?[0-9]{1,2})$"
+)
+MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]*)?)?")
 
 MOST_NODES = 200_000
 """The most that is written for all outputs together, in nodes of SQL; about 2 MB of text."""
@@ -142,8 +150,8 @@ class _SqlWriter(Renderer[Any]):
         self._count()
         return self.write_condition(node)
 
-    def _count(self) -> None:
-        self.written += 1
+    def _count(self, nodes: int = 1) -> None:
+        self.written += nodes
         _check_size(self.written)
 
     # Names ----------------------------------------------------------------------------------
@@ -303,6 +311,9 @@ class _SqlWriter(Renderer[Any]):
 
     def _choose(self, node: e.Choose) -> Any:
         chosen, otherwise = list(node.branches), node.otherwise
+        by_text = self._choose_by_category(node)
+        if by_text is not None:
+            return by_text
         if self.dialect == "sqlite":
             chosen, otherwise = flat_choice(node)
         branches = [(self.condition(c), self.scope(value)) for c, value in chosen]
@@ -417,10 +428,116 @@ class _SqlWriter(Renderer[Any]):
         """Whether a value exceeds a bound, as −value < −bound: false for NaN everywhere."""
         return self.x.LT(this=self.x.Neg(this=value), expression=self._literal(-bound))
 
+    def _choose_by_category(self, node: e.Choose) -> Any:
+        """A choice between the categories of one feature, whose text is found once; else None."""
+        values = [value for _, value in node.branches]
+        if self.dialect == "sqlite" and not all(isinstance(v, e.Constant) for v in values):
+            return None  # nested choices are flat there
+        asked: set[e.Feature] = set()
+        ifs, filled = [], MISSING_TEXT
+        for condition, value in node.branches:
+            parts = condition.conditions if isinstance(condition, e.Any) else (condition,)
+            texts = [part.value for part in parts if isinstance(part, e.FeatureIs)]
+            missing = [part for part in parts if isinstance(part, e.FeatureMissing)]
+            if len(texts) + len(missing) < len(parts) or len(texts) > 1:
+                return None
+            if texts and missing:
+                filled = texts[0]
+            asked |= {part.feature for part in parts}  # type: ignore[attr-defined]
+            ifs.append((texts[0] if texts else MISSING_TEXT, value))
+        if len(asked) > 1 or not any(feature.categories for feature in asked):
+            return None
+        self._count(len(ifs))
+        text = self._category(asked.pop(), filled)
+        cases = [self.x.If(this=self._quoted(t), true=self.scope(v)) for t, v in ifs]
+        return self.x.Case(this=text, ifs=cases, default=self.scope(node.otherwise))
+
+    def _category(self, feature: e.Feature, filled: str = MISSING_TEXT) -> Any:
+        """The twin of :func:`trueodds.inputs.category_text` as far as known categories need it.
+
+        ``filled`` is the text of a missing value.
+        """
+        x, known = self.x, feature.categories or ()
+        text = self._category_column(feature)
+        missing = x.or_(
+            x.Is(this=text, expression=x.Null()),
+            x.In(this=text.copy(), expressions=[self._quoted(t) for t in MISSING_TEXTS]),
+        )
+        branches = [(missing, self._quoted(filled))]
+        for value, spelling in (("1", "true"), ("0", "false"), ("0", "-0")):
+            if value in known:
+                lower = text.copy() if spelling == "-0" else x.Lower(this=text.copy())
+                same = x.EQ(this=lower, expression=self._quoted(spelling))
+                branches.append((same, self._quoted(value)))
+        numbers = [(n, t) for t in known if (n := category_number(t)) is not None]
+        if numbers:
+            self._count(4 * len(numbers))
+            cases = [x.If(this=self._literal(n), true=self._quoted(t)) for n, t in numbers]
+            number = x.Case(this=self._double(text.copy()), ifs=cases, default=text.copy())
+            branches.append((self._is_spelled_number(text.copy()), number))
+        moments = [t for t in known if MOMENT.fullmatch(t)]
+        if moments:
+            self._count(4 * len(moments))
+            branches.append(self._moment(text, moments))
+        return self._paren(self._case(branches, text.copy()))
+
+    def _category_column(self, feature: e.Feature) -> Any:
+        return self.x.Cast(
+            this=self._column(self.features[feature.index]), to=self.x.DataType.build("text")
+        )
+
+    def _is_spelled_number(self, text: Any) -> Any:
+        """Whether a text spells a number with a point or an exponent."""
+        if self.dialect != "sqlite":
+            return self.x.RegexpLike(this=text, expression=self._quoted(SPELLED_NUMBER))
+        characters = [
+            self.x.Glob(this=text, expression=self._quoted("*[.eE]*")),
+            self.x.not_(self.x.Glob(this=text.copy(), expression=self._quoted("*[^-+.0-9eE]*"))),
+        ]
+        return self.x.and_(
+            *characters, self.x.Anonymous(this="JSON_VALID", expressions=[text.copy()])
+        )
+
+    def _moment(self, text: Any, moments: Sequence[str]) -> tuple[Any, Any]:
+        """Whether a text may be a time, and then the category that it is."""
+
+        def part(start: int, length: int | None = None) -> Any:
+            numbers = [start] if length is None else [start, length]
+            literals = [self.x.Literal(this=str(k), is_string=False) for k in numbers]
+            return self.x.Anonymous(this="SUBSTR", expressions=[text.copy(), *literals])
+
+        def one_of(value: Any, texts: Sequence[str]) -> Any:
+            return self.x.In(this=value, expressions=[self._quoted(t) for t in texts])
+
+        rest = part(20)
+        for character in "0.":
+            rest = self._right_trimmed(rest, character)
+        whole = self.x.DPipe(
+            this=self.x.DPipe(
+                this=self.x.DPipe(this=part(1, 10), expression=self._quoted(" ")),
+                expression=part(12, 8),
+            ),
+            expression=rest,
+        )
+        full = [t if " " in t else f"{t} 00:00:00" for t in moments]
+        cases = [
+            self.x.If(this=self._quoted(long), true=self._quoted(t))
+            for long, t in zip(full, moments, strict=True)
+        ]
+        is_moment = self.x.and_(one_of(part(11, 1), (" ", "T")), one_of(part(20, 1), ("", ".")))
+        return is_moment, self.x.Case(this=whole, ifs=cases, default=text.copy())
+
+    def _right_trimmed(self, text: Any, character: str) -> Any:
+        if self.dialect == "spark":  # whose RTRIM takes the characters first
+            return self.x.Trim(this=text, expression=self._quoted(character), position="TRAILING")
+        return self.x.Anonymous(this="RTRIM", expressions=[text, self._quoted(character)])
+
+    def _quoted(self, text: str) -> Any:
+        return self.x.Literal(this=text, is_string=True)
+
     def _feature(self, feature: e.Feature) -> Any:
+        """A numeric feature."""
         column = self._column(self.features[feature.index])
-        if feature.text:
-            return column
         if self.dialect == "sqlite":  # a text or a blob is missing
             number = self._is_number(column.copy())
             return self._paren(self._case([(number, self._double(column))], None))
@@ -433,18 +550,15 @@ class _SqlWriter(Renderer[Any]):
         return self._less_negated(self._feature(node.feature), node.cut)
 
     def _featureis(self, node: e.FeatureIs) -> Any:
-        value = (
-            self.x.Literal(this=node.value, is_string=True)
-            if isinstance(node.value, str)
-            else self._literal(node.value)
-        )
-        return self.x.EQ(this=self._feature(node.feature), expression=value)
+        text = self._category(node.feature)
+        return self.x.EQ(this=text, expression=self._quoted(node.value))
 
     def _featuremissing(self, node: e.FeatureMissing) -> Any:
+        if node.feature.categories is not None:
+            text = self._category(node.feature)
+            return self.x.EQ(this=text, expression=self._quoted(MISSING_TEXT))
         value = self._feature(node.feature)
         null = self.x.Is(this=value, expression=self.x.Null())
-        if node.feature.text:
-            return null
         value = value.copy()
         number = self.x.or_(
             self.x.LTE(this=value, expression=self._literal(e.LARGEST_FLOAT)),
