@@ -122,7 +122,8 @@ def _wide_term(pooling: Pooling, wide: Pooling, output: int) -> tuple[GroupTerm,
     variance = levels.to_levels(wide.wide_variance() + (wide.wide_mean - pooling.wide_mean) ** 2)
     of_mean = float(share**2 @ variance)
     unseen = levels.weight == 0 if levels.kept is None else ~levels.kept
-    variance = np.where(unseen, block.variance, variance)
+    of_new = float(block.weights @ wide.prior.deviations**2) if wide.prior.even else block.variance
+    variance = np.where(unseen, of_new, variance)
     return _as_term(output, levels, shift - mean, np.empty(0), variance[None]), mean, of_mean
 
 
