@@ -76,6 +76,9 @@ class GroupCalibrator(FeatureCalibrator):
         Probability that a feature has an effect; ``"score"`` is the score itself.
     interactions_ : list of (tuple of str, float)
         The features of each interaction in the map, and the probability that it has an effect.
+    unused_ : dict of str to str or None
+        Features without effects: the feature that splits the rows into the same groups, such as
+        a code next to its name, or None if the value is the same in all rows.
 
     Notes
     -----
@@ -87,6 +90,9 @@ class GroupCalibrator(FeatureCalibrator):
     large effects, not centered on the forecast, and contain it. The result is deterministic;
     with up to 50,000 rows it does not depend on their order, and a weight of k equals k rows.
     With more rows, interactions are searched in a random sample of 50,000.
+
+    Features that split the rows into the same groups have effects once: a category before a
+    number, else the first. With several classes, ``unused_`` has those without effects on any.
 
     Missing values are one more level. A category that was not seen has the mean effect, and the
     uncertainty of a new group. Numbers are cut into 12 bins (20 with 3,000 rows or more). Of one
@@ -136,6 +142,7 @@ class GroupCalibrator(FeatureCalibrator):
     effects_: GroupEffects = field(init=False)
     included_: dict[str, float] = field(init=False)
     interactions_: list[tuple[tuple[str, ...], float]] = field(init=False)
+    unused_: dict[str, str | None] = field(init=False)
 
     def _check_options(self) -> None:
         if isinstance(self.categorical, str):
@@ -196,6 +203,7 @@ class GroupCalibrator(FeatureCalibrator):
         self.base_ = self._unfitted_base(rows.n_classes)._fit_rows(rows)
         weight, base = rows.row_weight, self.base_.map_.with_classes(None)
         fits: list[tuple[int, Pooling]] = []
+        unused: dict[int, int | None] = {}
         centers, units = [], []
         for output, (m, y) in enumerate(
             zip(base_log_odds(base, rows.scores), self._targets(rows), strict=True)
@@ -207,6 +215,7 @@ class GroupCalibrator(FeatureCalibrator):
                 z = standardized(m, center, unit)
                 cut = Features.cut(z, encoded, space.categories, weight)
                 fits.append((output, fit_effects(m, z, y, weight, cut)))
+                unused |= cut.unused
         terms, level_weights = _terms(fits)
         fitted = GroupMap(
             base=base,
@@ -220,6 +229,11 @@ class GroupCalibrator(FeatureCalibrator):
         )
         labels = [None] if len(centers) == 1 else rows.classes.tolist()
         self.map_, self.effects_ = fitted, effects_of(fitted, level_weights, labels)
+        self.unused_ = {
+            feature_name(fitted, k): None if twin is None else feature_name(fitted, twin)
+            for k, twin in sorted(unused.items())
+            if fitted.features[k] not in fitted.used_features
+        }
         self._set_included(fitted, [pooling for _, pooling in fits])
 
     def _unfitted_base(self, n_classes: int) -> Calibrator:
