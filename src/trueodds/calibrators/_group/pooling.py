@@ -229,7 +229,12 @@ class Pooling:
             self._correct(self.wide, eta, self.wide_mean, self._wide_quadratic, pull)
 
     def _correct(
-        self, block: Block | WideBlock, eta: Floats, effects: Floats, quadratic: Floats, pull: Floats
+        self,
+        block: Block | WideBlock,
+        eta: Floats,
+        effects: Floats,
+        quadratic: Floats,
+        pull: Floats,
     ) -> None:
         """What the quadratic approximation lacks in the log-evidence of each deviation."""
         levels, deviations = block.levels, self.prior.deviations

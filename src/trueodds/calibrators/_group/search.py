@@ -117,7 +117,7 @@ class Features:
 
 
 def _redundant(of_score: list[Levels], of_features: list[Levels]) -> dict[int, int | None]:
-    """Features that add nothing, and what splits the rows as they do: a category before a number."""
+    """Features that add nothing, with what splits the rows as they do; categories come first."""
     unused: dict[int, int | None] = {}
     kept = list(of_score)
     for levels in sorted(of_features, key=lambda levels: levels.basis is not None):
