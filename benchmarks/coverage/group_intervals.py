@@ -5,13 +5,12 @@ Usage: python benchmarks/coverage/group_intervals.py [--repeats 100] [--rows 100
 Scores are 1.5 times too extreme. Twelve groups of 1% to 25% of the rows have shifts of the log-odds
 with standard deviation ``effect``; a number has a linear effect of the same size, and two more
 features have none. It prints the share of new rows whose true probability lies within the interval,
-in the smallest and the largest groups, in groups without rows in the fit, and the same for the
-intervals of the one map alone. It also
-prints the share of groups whose true shift lies within the interval of ``effects_``, and the excess
-log-loss over the one map. ``--no-effect 0.6`` sets the prior probability of "no effect" that
-intervals have, to see what intervals would cover that trust it more. The priors were chosen on
-seeds below 100; the first seed here is 1000. ``--groups 500`` draws 500 groups of about equal size,
-some of which may have no rows.
+in the smallest and the largest groups and in groups without rows in the fit. The same is printed
+for the intervals of the one map alone. It also prints the share of groups whose true shift lies
+within the interval of ``effects_``, and the excess log-loss over the one map. ``--no-effect 0.6``
+sets the prior probability of "no effect" that intervals have, to see what intervals would cover
+that trust it more. The priors were chosen on seeds below 100; the first seed here is 1000.
+``--groups 500`` draws 500 groups of about equal size, some of which may have no rows.
 """
 
 import argparse

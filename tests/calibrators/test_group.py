@@ -359,9 +359,9 @@ def _covered(rows_per_group, n_groups, effect, seed):
     ("rows_per_group", "n_groups"), [(1, 100), (1, 1000), (3, 1000), (10, 310)]
 )
 def test_intervals_of_tiny_and_unseen_groups_contain_the_true_probability(rows_per_group, n_groups):
-    """Effects have a standard deviation of 1; Laplace's method covers 30% to 85%."""
+    """Effects have a standard deviation of 1; Laplace's method covers 48% to 86%."""
     found = np.mean([_covered(rows_per_group, n_groups, 1.0, seed) for seed in range(3)], axis=0)
-    assert (found > 0.84).all()
+    assert (found > 0.87).all()
     assert (found < 0.97).all()
 
 

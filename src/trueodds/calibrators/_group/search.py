@@ -75,7 +75,11 @@ class Features:
 
     @classmethod
     def cut(
-        cls, z: Floats, encoded: Floats, categories: tuple[object, ...], weight: Floats
+        cls,
+        z: Floats,
+        encoded: Floats,
+        categories: tuple[tuple[str | float, ...] | None, ...],
+        weight: Floats,
     ) -> Features:
         """Cut the standardized score and all features into levels."""
         n_bins = FEW_BINS if weight.sum() < MANY_ROWS else MANY_BINS

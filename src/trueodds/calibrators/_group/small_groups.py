@@ -1,7 +1,7 @@
-"""What groups of few rows say about the standard deviation of their effects, by quadrature.
+"""Evidence on the standard deviation of effects from groups of few rows, by quadrature.
 
 If a group has few rows, the log-likelihood of its effect is no parabola, and Laplace's method finds
-evidence against effects. In truth one row per group says nothing about them.
+evidence against effects where there is none: one row per group has no evidence.
 
 Heagerty (1999), Marginally specified logistic-normal models for longitudinal binary data,
 Biometrics 55(3).
