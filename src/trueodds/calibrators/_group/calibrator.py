@@ -87,9 +87,11 @@ class GroupCalibrator(FeatureCalibrator):
     everything is averaged over it. The probability of a row includes the uncertainty of its
     effects, as if the effects of different features were independent. Intervals have another
     prior, which is uniform in the standard deviation of shifts (Gelman, 2006): they are fair to
-    large effects, not centered on the forecast, and contain it. The result is deterministic;
-    with up to 50,000 rows it does not depend on their order, and a weight of k equals k rows.
-    With more rows, interactions are searched in a random sample of 50,000.
+    large effects, not centered on the forecast, and contain it. For intervals, effects of groups
+    of few rows are integrated numerically, given the probability in a random group (Heagerty,
+    1999). The result is deterministic; with up to 50,000 rows it does not depend on their order,
+    and a weight of k equals k rows. With more rows, interactions are searched in a random sample
+    of 50,000.
 
     Features that split the rows into the same groups have effects once: a category before a
     number, else the first. With several classes, ``unused_`` has those without effects on any.
@@ -105,8 +107,9 @@ class GroupCalibrator(FeatureCalibrator):
     ----------
     Gelman and Hill (2007), Data analysis using regression and multilevel/hierarchical models,
     Cambridge University Press. Gelman (2006), Prior distributions for variance parameters in
-    hierarchical models, Bayesian Analysis 1(3). Minka (2001), Expectation propagation
-    for approximate Bayesian inference, UAI. MacKay (1992), The evidence framework applied to
+    hierarchical models, Bayesian Analysis 1(3). Heagerty (1999), Marginally specified
+    logistic-normal models for longitudinal binary data, Biometrics 55(3). Minka (2001),
+    Expectation propagation for approximate Bayesian inference, UAI. MacKay (1992), The evidence framework applied to
     classification networks, Neural Computation 4(5).
 
     Examples
