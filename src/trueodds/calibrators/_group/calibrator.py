@@ -109,8 +109,8 @@ class GroupCalibrator(FeatureCalibrator):
     Cambridge University Press. Gelman (2006), Prior distributions for variance parameters in
     hierarchical models, Bayesian Analysis 1(3). Heagerty (1999), Marginally specified
     logistic-normal models for longitudinal binary data, Biometrics 55(3). Minka (2001),
-    Expectation propagation for approximate Bayesian inference, UAI. MacKay (1992), The evidence framework applied to
-    classification networks, Neural Computation 4(5).
+    Expectation propagation for approximate Bayesian inference, UAI. MacKay (1992), The evidence
+    framework applied to classification networks, Neural Computation 4(5).
 
     Examples
     --------
