@@ -5,11 +5,12 @@ Usage: python benchmarks/coverage/group_intervals.py [--repeats 100] [--rows 100
 Scores are 1.5 times too extreme. Twelve groups of 1% to 25% of the rows have shifts of the log-odds
 with standard deviation ``effect``; a number has a linear effect of the same size, and two more
 features have none. It prints the share of new rows whose true probability lies within the interval,
-in the smallest and the largest groups, and the same for the intervals of the one map alone. It also
-prints the share of groups whose true shift lies within the interval of ``effects_``, and the excess
-log-loss over the one map. ``--no-effect 0.6`` sets the prior probability of "no effect" that
-intervals have, to see what intervals would cover that trust it more. The priors were chosen on
-seeds below 100; the first seed here is 1000. ``--groups 500`` draws 500 groups of about equal size.
+in the smallest and the largest groups and in groups without rows in the fit. The same is printed
+for the intervals of the one map alone. It also prints the share of groups whose true shift lies
+within the interval of ``effects_``, and the excess log-loss over the one map. ``--no-effect 0.6``
+sets the prior probability of "no effect" that intervals have, to see what intervals would cover
+that trust it more. The priors were chosen on seeds below 100; the first seed here is 1000.
+``--groups 500`` draws 500 groups of about equal size, some of which may have no rows.
 """
 
 import argparse
@@ -43,8 +44,11 @@ def draw(
 
 def repeat(
     seed: int, n: int, shares: np.ndarray, effect: float
-) -> tuple[np.ndarray, float, float, float]:
-    """Coverage of each group, excess log-loss over the one map, coverage of that and of effects."""
+) -> tuple[np.ndarray, float, float, float, float]:
+    """Coverage of each group, excess log-loss over the one map, other coverages.
+
+    These are of the one map, of effects, and of groups that were not seen.
+    """
     rng = np.random.default_rng(seed)
     shift, slope = effect * rng.normal(size=len(shares)), effect * rng.normal()
     p, true, features = draw(rng, n, shares, shift, slope)
@@ -58,10 +62,17 @@ def repeat(
     low, high = fitted.predict_interval(p, features=features)
     inside = (low <= true) & (true <= high)
     q, one = fitted.predict_proba(p, features=features)[:, 1], fitted.base_.predict_proba(p)[:, 1]
-    covered = np.array([inside[features[:, 0] == g].mean() for g in range(len(shares))])
+    rows = np.bincount(features[:, 0].astype(int), minlength=len(shares))
+    covered = np.bincount(features[:, 0].astype(int), inside, len(shares))
+    covered = np.divide(covered, rows, out=np.full(len(shares), np.nan), where=rows > 0)
     low, high = fitted.base_.predict_interval(p)
     of_one = float(((low <= true) & (true <= high)).mean())
-    return covered, risk(true, q) - risk(true, one), of_one, float(of_effects)
+    others = np.full(NEW_ROWS, 1 / NEW_ROWS)
+    p_new, new, features = draw(rng, NEW_ROWS, others, effect * rng.normal(size=NEW_ROWS), slope)
+    features[:, 0] += len(shares)
+    low, high = fitted.predict_interval(p_new, features=features)
+    unseen = float(((low <= new) & (new <= high)).mean())
+    return covered, risk(true, q) - risk(true, one), of_one, float(of_effects), unseen
 
 
 def risk(true: np.ndarray, p: np.ndarray) -> float:
@@ -85,9 +96,12 @@ def main() -> None:
     seeds = range(chosen.seed, chosen.seed + chosen.repeats)
     for effect in (0.0, 0.2, 0.5, 1.0):
         runs = [repeat(seed, chosen.rows, shares, effect) for seed in seeds]
-        covered = np.nanmean([run[0] for run in runs], axis=0)
+        covered = np.array([run[0] for run in runs])
         cost = np.array([run[1] for run in runs])
-        words = ", ".join(f"{name} {covered[own].mean():.1%}" for name, own in classes.items())
+        words = ", ".join(
+            f"{name} {np.nanmean(covered[:, own]):.1%}" for name, own in classes.items()
+        )
+        words += f"; unseen groups {np.mean([run[4] for run in runs]):.1%}"
         words += f"; one map alone {np.mean([run[2] for run in runs]):.1%}"
         words += f"; effects {np.mean([run[3] for run in runs]):.1%}"
         error = cost.std() / np.sqrt(len(cost))

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.special import expit, logit
+from scipy.optimize import brentq
+from scipy.special import expit, log_expit, logit
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -18,6 +19,7 @@ from trueodds import CalibratedClassifier, GroupCalibrator
 from trueodds.calibrators._group.levels import category_levels, crossed, number_levels
 from trueodds.calibrators._group.pooling import Pooling, Prior
 from trueodds.calibrators._group.search import PRIOR
+from trueodds.calibrators._group.small_groups import log_evidence_of_groups
 from trueodds.calibrators._group.terms import terms_of
 from trueodds.exceptions import InputError
 from trueodds.maps import GroupMap, GroupTerm, LogOddsMap
@@ -238,15 +240,156 @@ def test_a_hundred_thousand_levels():
     assert log_loss(y, q) < log_loss(y, fitted.base_.predict_proba(expit(z)))
 
 
-def test_constant_and_absent_features_change_nothing(sample):
-    p, y, _, _ = sample
-    frame = pd.DataFrame(
-        {"constant": 3.0, "text": "a", "gone": np.nan, "none": None}, index=range(1500)
+def _same_answers(one, other, p, features, more):
+    """Forecasts and intervals of two fits, one with more columns."""
+    found = other.predict_proba(p, features=more)
+    np.testing.assert_allclose(found, one.predict_proba(p, features=features), atol=1e-12)
+    for found, expected in zip(
+        other.predict_interval(p, features=more),
+        one.predict_interval(p, features=features),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+REDUNDANT = {
+    "the same column twice": (lambda d: d.assign(more=d["region"]), "region"),
+    "a name of each category": (lambda d: d.assign(more="the " + d["region"]), "region"),
+    "a code": (lambda d: d.assign(more=d["region"].str[1:].astype(int) * 7 % 8), "region"),
+    "a number in other units": (lambda d: d.assign(more=12 * d["age"]), "age"),
+    "a number in reverse": (lambda d: d.assign(more=-d["age"]), "age"),
+    "a constant number": (lambda d: d.assign(more=3.0), None),
+    "a constant text": (lambda d: d.assign(more="k"), None),
+    "missing numbers": (lambda d: d.assign(more=np.nan), None),
+    "missing values": (lambda d: d.assign(more=None), None),
+}
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("name", REDUNDANT)
+def test_a_column_that_says_nothing_new_changes_nothing(name, first):
+    p, y, frame, _ = drawn(900)
+    add, twin = REDUNDANT[name]
+    more = add(frame)
+    if first:
+        more = more[["more", *frame.columns]]
+    one = GroupCalibrator().fit(p, y, features=frame)
+    other = GroupCalibrator().fit(p, y, features=more)
+    _same_answers(one, other, p, frame, more)
+    swapped = first and twin is not None and name != "a code"
+    assert other.unused_ == ({twin: "more"} if swapped else {"more": twin})
+    assert one.unused_ == {}
+    kept = ["score", "region", "age", "noise"]
+    assert sorted(other.included_) == sorted("more" if swapped and f == twin else f for f in kept)
+
+
+def test_many_redundant_categories_are_used_once():
+    rng = np.random.default_rng(0)
+    group, z = rng.integers(0, 400, 3000), rng.normal(size=3000)
+    y = rng.random(3000) < expit(z + rng.normal(size=400)[group])
+    names = pd.DataFrame({"code": group, "name": [f"g{k}" for k in group]})
+    one = GroupCalibrator().fit(expit(z), y, features=names[["name"]])
+    other = GroupCalibrator(categorical=["code"]).fit(expit(z), y, features=names)
+    assert other.unused_ == {"name": "code"}
+    _same_answers(one, other, expit(z), names[["name"]], names)
+
+
+def test_a_number_with_more_values_than_bins_is_used_next_to_its_text():
+    """Days and their names: a trend is no group effect."""
+    rng = np.random.default_rng(0)
+    day, z = rng.integers(0, 50, 2000), rng.normal(size=2000)
+    true = expit(z + (day - 25) / 15)
+    y = rng.random(2000) < true
+    frame = pd.DataFrame({"day": day, "name": [f"day {d}" for d in day]})
+    both = GroupCalibrator().fit(expit(z), y, features=frame)
+    names = GroupCalibrator().fit(expit(z), y, features=frame[["name"]])
+    assert both.unused_ == {}
+    errors = [
+        np.mean((fit.predict_proba(expit(z), features=frame)[:, 1] - true) ** 2)
+        for fit in (both, names)
+    ]
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_columns_without_effects_may_be_absent_or_new_in_later_rows(sample, fitted, tmp_path):
+    p, y, frame, _ = sample
+    more = frame.assign(name="the " + frame["region"], year=2026, gone=np.nan)
+    other = GroupCalibrator().fit(p, y, features=more)
+    assert other.unused_ == {"name": "region", "year": None, "gone": None}
+    assert other.map_.used_features == ("region", "age", "noise")
+    expected = fitted.predict_proba(p, features=frame)
+    for later in (frame, more.assign(name="renamed", year="2027", gone="text"), more[::-1][::-1]):
+        np.testing.assert_array_equal(other.predict_proba(p, features=later), expected)
+    rows = more.assign(name="renamed").to_numpy(dtype=object)
+    np.testing.assert_array_equal(other.map_(p, features=rows), expected[:, 1])
+    other.map_.save(tmp_path / "map.json")
+    np.testing.assert_array_equal(
+        trueodds.load(tmp_path / "map.json")(p, features=frame), expected[:, 1]
     )
-    fitted = GroupCalibrator().fit(p, y, features=frame)
-    q = fitted.predict_proba(p, features=frame)[:, 1]
-    one = fitted.base_.predict_proba(p)[:, 1]
-    assert abs(q - one).max() < 0.02
+    with pytest.raises(InputError, match=r"lacks the columns \['region'\]"):
+        other.predict_proba(p, features=more.drop(columns="region"))
+
+
+def test_an_interaction_of_nested_features_is_no_interaction():
+    rng = np.random.default_rng(0)
+    n = 6000
+    city, z = rng.integers(0, 12, n), rng.normal(size=n)
+    y = rng.random(n) < expit(z + rng.normal(size=12)[city])
+    frame = pd.DataFrame({"city": city.astype(str), "region": (city // 4).astype(str)})
+    fitted = GroupCalibrator().fit(expit(z), y, features=frame)
+    assert ("city", "region") not in dict(fitted.interactions_)
+    assert fitted.unused_ == {}
+
+
+def _covered(rows_per_group, n_groups, effect, seed):
+    """Shares of seen and of unseen groups whose true probability lies within 90% intervals."""
+    rng = np.random.default_rng(seed)
+    shift = rng.normal(0, effect, 2 * n_groups)
+    group = np.repeat(np.arange(n_groups), rows_per_group)
+    z = rng.normal(0, 1.2, len(group))
+    y = rng.random(len(group)) < expit(z + shift[group])
+    fitted = GroupCalibrator(categorical=[0]).fit(expit(z), y, features=group[:, None])
+    z, every = rng.normal(0, 1.2, 2 * n_groups), np.arange(2 * n_groups)[:, None]
+    low, high = fitted.predict_interval(expit(z), features=every)
+    inside = (low <= expit(z + shift)) & (expit(z + shift) <= high)
+    return inside[:n_groups].mean(), inside[n_groups:].mean()
+
+
+@pytest.mark.parametrize(
+    ("rows_per_group", "n_groups"), [(1, 100), (1, 1000), (3, 1000), (10, 310)]
+)
+def test_intervals_of_tiny_and_unseen_groups_contain_the_true_probability(rows_per_group, n_groups):
+    """Effects have a standard deviation of 1; Laplace's method covers 48% to 86%."""
+    found = np.mean([_covered(rows_per_group, n_groups, 1.0, seed) for seed in range(3)], axis=0)
+    assert (found > 0.87).all()
+    assert (found < 0.97).all()
+
+
+@pytest.mark.parametrize("rows_per_group", [1, 2, 4])
+def test_evidence_of_small_groups_is_that_of_a_fine_integral(rows_per_group):
+    """Against integrals on a fine grid, of groups whose mean probability is given."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(50), rows_per_group)
+    eta, weight = rng.normal(-1, 1.5, len(codes)), rng.integers(1, 3, len(codes)).astype(float)
+    y = (rng.random(len(codes)) < expit(eta + rng.normal(size=50)[codes])).astype(float)
+    deviations = np.array([0.1, 0.5, 1.0, 1.6])
+    found = log_evidence_of_groups(eta, y, weight, codes, 50, deviations)
+
+    a = np.linspace(-12, 12, 4001)
+    for k, deviation in enumerate(deviations):
+        density = np.exp(-0.5 * (a / deviation) ** 2)
+        density /= density.sum()
+        given = [
+            brentq(lambda m, e=e, d=density: d @ expit(m + a) - expit(e), -60, 60) for e in eta
+        ]
+        of_rows = weight[:, None] * np.where(
+            y[:, None] > 0,
+            log_expit(np.array(given)[:, None] + a),
+            log_expit(-np.array(given)[:, None] - a),
+        )
+        of_groups = [np.log(density @ np.exp(of_rows[codes == g].sum(axis=0))) for g in range(50)]
+        none = weight @ np.where(y > 0, log_expit(eta), log_expit(-eta))
+        assert found[k] == pytest.approx(sum(of_groups) - none, abs=0.2)
 
 
 @pytest.mark.parametrize(("n_values", "n"), [(60, 6000), (500, 20_000)])

@@ -231,6 +231,27 @@ def test_groups_are_fitted_shown_and_applied_from_files(run, tmp_path, kind):
     assert json.loads(compared.out)["best_method"] == "group"
 
 
+def test_a_redundant_column_is_shown_and_may_be_absent_from_later_files(run, tmp_path):
+    rng = np.random.default_rng(0)
+    z, town = rng.normal(size=800), rng.choice(["Ulm", "Bonn"], 800)
+    y = (rng.random(800) < 1 / (1 + np.exp(-z - 2 * (town == "Ulm")))).astype(int)
+    table = pa.table({"z": z, "y": y, "town": town, "code": (town == "Ulm").astype(int)})
+    path, later = tmp_path / "t.csv", tmp_path / "later.csv"
+    write_table(table, path)
+    write_table(table.drop_columns("code"), later)
+    fitted, alone = tmp_path / "m.json", tmp_path / "alone.json"
+    words = ["-s", "z", "-l", "y", "--scale", "logit", "--feature", "town"]
+    assert run("fit", path, *words, "--feature", "code", "-o", fitted).code == 0
+    assert run("fit", path, *words, "-o", alone).code == 0
+    assert "another feature)\n  code\n" in run("show", fitted).out
+    assert "another feature)" not in run("show", alone).out
+    outputs = [tmp_path / f"{k}.csv" for k in range(2)]
+    for name, out in zip((fitted, alone), outputs, strict=True):
+        result = run("apply", name, later, "-s", "z", "-o", out)
+        assert result.code == 0, result.err
+    assert outputs[0].read_text() == outputs[1].read_text()
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_tree_takes_its_attributes_from_the_file(run, tmp_path, kind):
     rng = np.random.default_rng(0)

@@ -170,6 +170,11 @@ class CalibrationMap(ABC):
         """
         return ()
 
+    @property
+    def used_features(self) -> tuple[str | int, ...]:
+        """Features that frames and files must have; others of the fit may be absent."""
+        return self.features
+
     @abstractmethod
     def _check(self) -> None:
         """Refuse impossible parameters, and bring arrays into their canonical form."""

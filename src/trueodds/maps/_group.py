@@ -203,9 +203,16 @@ class GroupMap(CalibrationMap):
         return tuple(range(len(self.categories))) if self.names is None else self.names
 
     @property
+    def used_features(self) -> tuple[str | int, ...]:
+        """Features that have effects."""
+        used = self.space.used or ()
+        return tuple(feature for k, feature in enumerate(self.features) if k in used)
+
+    @property
     def space(self) -> FeatureSpace:
         """The features, ready to encode."""
-        return FeatureSpace(self.names, self.categories, np.zeros(len(self.categories)))
+        used = frozenset(f for term in self.terms for f in term.features if f != SCORE)
+        return FeatureSpace(self.names, self.categories, np.zeros(len(self.categories)), used)
 
     def _check(self) -> None:
         if not isinstance(self.base, CalibrationMap) or self.base.features:

@@ -61,11 +61,15 @@ class FeatureSpace:
         :func:`~trueodds.inputs.category_text`. This is the feature's kind in every later batch.
     fill : array
         What stands for a missing value: the mean, or the code of the most frequent value.
+    used : set of int, default=None
+        Positions of the features that are read; None for all. Others are encoded as missing, and
+        a frame need not have them.
     """
 
     names: tuple[str, ...] | None
     categories: tuple[tuple[str, ...] | None, ...]
     fill: Floats
+    used: frozenset[int] | None = None
 
     @property
     def n_values(self) -> npt.NDArray[np.int64]:
@@ -138,13 +142,14 @@ class FeatureSpace:
     def encode(self, features: Any) -> Floats:
         """Numbers of shape (n, d): NaN where missing, −1 for a category that was not seen."""
         table = _Table(features)
-        order = table.find(self.names, len(self.categories))
+        used = frozenset(range(len(self.categories))) if self.used is None else self.used
+        order = table.find(self.names, len(self.categories), used)
         if table.numbers is not None and all(c is None for c in self.categories):
             return np.ascontiguousarray(table.numbers)
-        result = np.empty((table.n_rows, len(order)))
+        result = np.full((table.n_rows, len(self.categories)), np.nan)
         strange = []
-        for a, (source, known) in enumerate(zip(order, self.categories, strict=True)):
-            column = table.column(source)
+        for a, source in order.items():
+            column, known = table.column(source), self.categories[a]
             if known is None:
                 result[:, a] = column.numbers()
                 continue
@@ -288,18 +293,20 @@ class _Table:
                 raise InputError(f"categorical names the column {item!r}, which features lacks.")
         return result
 
-    def find(self, names: tuple[str, ...] | None, n_columns: int) -> list[int]:
-        """Where the columns of the fit are: by name if both have names, else by position."""
+    def find(
+        self, names: tuple[str, ...] | None, n_columns: int, used: frozenset[int]
+    ) -> dict[int, int]:
+        """Where the used columns of the fit are: by name if both have names, else by position."""
         if names is not None and self.names is not None:
-            absent = [name for name in names if name not in self.names]
+            absent = [names[a] for a in sorted(used) if names[a] not in self.names]
             if absent:
                 raise InputError(f"features lacks the columns {absent} of the fit.")
-            return [self.names.index(name) for name in names]
+            return {a: self.names.index(names[a]) for a in sorted(used)}
         if self.n_columns != n_columns:
             raise InputError(
                 f"features must have {n_columns} columns as in fit; got {self.n_columns}."
             )
-        return list(range(n_columns))
+        return {a: a for a in sorted(used)}
 
     def column(self, index: int) -> _Column:
         """The values of a column, and what a fit takes it for."""

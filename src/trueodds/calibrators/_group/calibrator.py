@@ -77,6 +77,9 @@ class GroupCalibrator(FeatureCalibrator):
         Probability that a feature has an effect; ``"score"`` is the score itself.
     interactions_ : list of (tuple of str, float)
         The features of each interaction in the map, and the probability that it has an effect.
+    unused_ : dict of str to str or None
+        Features without effects: the feature that splits the rows into the same groups, such as
+        a code next to its name, or None if the value is the same in all rows.
 
     Notes
     -----
@@ -85,9 +88,14 @@ class GroupCalibrator(FeatureCalibrator):
     everything is averaged over it. The probability of a row includes the uncertainty of its
     effects, as if the effects of different features were independent. Intervals have another
     prior, which is uniform in the standard deviation of shifts (Gelman, 2006): they are fair to
-    large effects, not centered on the forecast, and contain it. The result is deterministic;
-    with up to 50,000 rows it does not depend on their order, and a weight of k equals k rows.
-    With more rows, interactions are searched in a random sample of 50,000.
+    large effects, not centered on the forecast, and contain it. For intervals, effects of groups
+    of few rows are integrated numerically, given the probability in a random group (Heagerty,
+    1999). The result is deterministic; with up to 50,000 rows it does not depend on their order,
+    and a weight of k equals k rows. With more rows, interactions are searched in a random sample
+    of 50,000.
+
+    Features that split the rows into the same groups have effects once: a category before a
+    number, else the first. With several classes, ``unused_`` has those without effects on any.
 
     Missing values are one more level. A category that was not seen has the mean effect, and the
     uncertainty of a new group. Numbers are cut into 12 bins (20 with 3,000 rows or more). Of one
@@ -100,9 +108,10 @@ class GroupCalibrator(FeatureCalibrator):
     ----------
     Gelman and Hill (2007), Data analysis using regression and multilevel/hierarchical models,
     Cambridge University Press. Gelman (2006), Prior distributions for variance parameters in
-    hierarchical models, Bayesian Analysis 1(3). Minka (2001), Expectation propagation
-    for approximate Bayesian inference, UAI. MacKay (1992), The evidence framework applied to
-    classification networks, Neural Computation 4(5).
+    hierarchical models, Bayesian Analysis 1(3). Heagerty (1999), Marginally specified
+    logistic-normal models for longitudinal binary data, Biometrics 55(3). Minka (2001),
+    Expectation propagation for approximate Bayesian inference, UAI. MacKay (1992), The evidence
+    framework applied to classification networks, Neural Computation 4(5).
 
     Examples
     --------
@@ -137,6 +146,7 @@ class GroupCalibrator(FeatureCalibrator):
     effects_: GroupEffects = field(init=False)
     included_: dict[str, float] = field(init=False)
     interactions_: list[tuple[tuple[str, ...], float]] = field(init=False)
+    unused_: dict[str, str | None] = field(init=False)
 
     def _check_options(self) -> None:
         if isinstance(self.categorical, str):
@@ -207,6 +217,7 @@ class GroupCalibrator(FeatureCalibrator):
         self.base_ = self._unfitted_base(rows.n_classes)._fit_rows(rows)
         weight, base = rows.row_weight, self.base_.map_.with_classes(None)
         fits: list[tuple[int, Pooling]] = []
+        unused: dict[int, int | None] = {}
         centers, units = [], []
         for output, (m, y) in enumerate(
             zip(base_log_odds(base, rows.scores), self._targets(rows), strict=True)
@@ -218,6 +229,7 @@ class GroupCalibrator(FeatureCalibrator):
                 z = standardized(m, center, unit)
                 cut = Features.cut(z, encoded, space.categories, weight)
                 fits.append((output, fit_effects(m, z, y, weight, cut)))
+                unused |= cut.unused
         terms, level_weights = _terms(fits)
         fitted = GroupMap(
             base=base,
@@ -231,6 +243,11 @@ class GroupCalibrator(FeatureCalibrator):
         )
         labels = [None] if len(centers) == 1 else rows.classes.tolist()
         self.map_, self.effects_ = fitted, effects_of(fitted, level_weights, labels)
+        self.unused_ = {
+            feature_name(fitted, k): None if twin is None else feature_name(fitted, twin)
+            for k, twin in sorted(unused.items())
+            if fitted.features[k] not in fitted.used_features
+        }
         self._set_included(fitted, [pooling for _, pooling in fits])
 
     def _unfitted_base(self, n_classes: int) -> Calibrator:

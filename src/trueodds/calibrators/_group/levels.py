@@ -26,6 +26,8 @@ Ints = npt.NDArray[np.intp]
 LINEAR, LENGTH = 0.3, 0.7
 """Prior of a smooth effect: share of a straight line, and length scale of the remainder, in
 standard deviations of the normal quantile of the rank."""
+FIRST_ROWS = 1000
+"""Nearly always enough to see that two columns split the rows in different ways."""
 NEGLIGIBLE = 1e-3
 """Directions of a prior with a smaller share of the largest variance are left out."""
 
@@ -85,6 +87,22 @@ class Levels:
         effects = np.zeros((self.n_levels, *coefficients.shape[1:]))
         effects[self.kept] = coefficients
         return effects
+
+    @property
+    def n_occupied(self) -> int:
+        """Number of levels that have rows."""
+        return int(np.count_nonzero(self.weight))
+
+    def splits_like(self, other: Levels) -> bool:
+        """Whether two rows have one level here if and only if they have one there."""
+        if self.n_occupied != other.n_occupied:
+            return False
+        place = np.empty(self.n_levels, dtype=np.intp)
+        for rows in (slice(FIRST_ROWS), slice(None)):
+            place[self.codes[rows]] = other.codes[rows]
+            if (place[self.codes[rows]] != other.codes[rows]).any():
+                return False
+        return True
 
     @property
     def share(self) -> Floats:

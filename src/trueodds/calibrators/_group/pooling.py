@@ -26,6 +26,7 @@ import numpy as np
 import scipy
 
 from trueodds.calibrators._group.levels import Levels, level_sums
+from trueodds.calibrators._group.small_groups import log_evidence_of_groups, recalibrated
 from trueodds.inputs import Floats
 
 __all__ = ["DEVIATIONS", "Block", "Kind", "Pooling", "Prior", "WideBlock", "log_evidence"]
@@ -36,7 +37,7 @@ DEVIATIONS = np.array([1e-3, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
 """Standard deviations of effects on the log-odds; the first stands for "no effect"."""
 GIVEN_EFFECT = np.array([0.25, 0.25, 0.2, 0.15, 0.1, 0.05])
 """Prior of the others, given that there is an effect: most effects are small."""
-EVEN_DEVIATIONS = np.concatenate([[1e-3], 0.05 * 2 ** (np.arange(11) / 2)])
+EVEN_DEVIATIONS = np.concatenate([[1e-3], 0.05 * 2 ** (np.arange(21) / 4)])
 """A finer grid from 0 to 1.6: the evidence of very many levels leaves one of the deviations."""
 EVEN_GIVEN_EFFECT = np.diff([0.025, *(EVEN_DEVIATIONS[1:-1] + EVEN_DEVIATIONS[2:]) / 2, 2.0])
 EVEN_GIVEN_EFFECT /= EVEN_GIVEN_EFFECT.sum()
@@ -48,6 +49,9 @@ LEAST_PRECISION = 0.04
 """A site may not be flatter: a standard deviation of 5."""
 LEAST_WEIGHT = 1e-9
 """Of p(1 − p)."""
+SMALL, MOST_EXAMINED = 10.0, 50_000.0
+"""Groups with a smaller sum of p(1 − p) have their evidence by quadrature; if they have more rows
+than this together, some of them stand for all."""
 DAMPING = (1.0, 0.7, 0.7, 0.7, 0.7, 0.3)
 """Share of an update that is taken, turn by turn; the last one from then on."""
 
@@ -82,7 +86,8 @@ class Prior:
 class Block:
     """Coefficients with one prior, and the normal that stands for it.
 
-    ``weights`` is the posterior of the standard deviations.
+    ``weights`` is the posterior of the standard deviations, and ``correction`` what their
+    log-evidence lacks in small groups.
     """
 
     levels: Levels
@@ -90,6 +95,7 @@ class Block:
     precision: Floats = field(init=False)
     information: Floats = field(init=False)
     weights: Floats = field(init=False)
+    correction: float | Floats = 0.0
 
     def __post_init__(self) -> None:
         self.precision = np.eye(self.levels.n_columns) / FIRST_DEVIATION**2
@@ -119,6 +125,7 @@ class WideBlock:
     weights: Floats = field(default_factory=lambda: np.zeros(len(DEVIATIONS)))
     kind: Kind = "shift"
     is_slope: bool = False
+    correction: float | Floats = 0.0
 
     @property
     def included(self) -> float:
@@ -202,7 +209,55 @@ class Pooling:
         """Newton steps, each followed by turns of expectation propagation."""
         for _ in range(newton_steps):
             self._newton_step()
+            if self.prior.even:
+                self._correct_evidence()
             self._propagate(turns)
+
+    def _correct_evidence(self) -> None:
+        """Look at the small groups of each feature by quadrature."""
+        eta = self.predictor()
+        for i, block in enumerate(self.blocks):
+            if block.kind == "shift" and block.levels.basis is None:
+                own = self.slice_of(i)
+                quadratic, effects = np.diag(self._quadratic[own, own]), self.mean[own]
+                pull = self._linear[own] - self._quadratic[own] @ self.mean + quadratic * effects
+                if self.wide is not None:
+                    pull -= self._cross[own] @ self.wide_mean
+                self._correct(block, eta, effects, quadratic, pull)
+        if self.wide is not None:
+            pull = self._wide_linear - self.mean @ self._cross
+            self._correct(self.wide, eta, self.wide_mean, self._wide_quadratic, pull)
+
+    def _correct(
+        self,
+        block: Block | WideBlock,
+        eta: Floats,
+        effects: Floats,
+        quadratic: Floats,
+        pull: Floats,
+    ) -> None:
+        """What the quadratic approximation lacks in the log-evidence of each deviation."""
+        levels, deviations = block.levels, self.prior.deviations
+        small = np.flatnonzero((quadratic > 0) & (quadratic < SMALL))
+        mass = levels.to_columns(levels.weight)
+        total = float(mass[small].sum())
+        if total > MOST_EXAMINED:
+            small = np.random.default_rng(0).permutation(small)
+            small = small[: int(np.searchsorted(np.cumsum(mass[small]), MOST_EXAMINED)) + 1]
+        if not len(small):
+            block.correction = np.zeros(len(deviations))
+            return
+        places = np.zeros(len(quadratic))
+        places[small] = np.arange(1, len(small) + 1)
+        codes = levels.to_levels(places).astype(np.intp)[levels.codes] - 1
+        rows = codes >= 0
+        others = eta - levels.to_levels(effects)[levels.codes]
+        averaged = recalibrated(others, self.y, self.weight)[rows]
+        exact = log_evidence_of_groups(
+            averaged, self.y[rows], self.weight[rows], codes[rows], len(small), deviations
+        )
+        approximate, _, _ = _given_deviations(quadratic[small], pull[small], deviations)
+        block.correction = (exact - approximate) * (total / float(mass[small].sum()))
 
     def widened(self, prior: Prior, turns: int) -> Pooling:
         """The same posterior with another prior, without another look at the rows."""
@@ -320,7 +375,9 @@ class Pooling:
     def _log_prior(self, block: Block | WideBlock) -> Floats:
         """Prior of a block's deviations, drawn to what others of its kind have unless even."""
         prior = SHARED * self.prior.of(block.kind)
-        for other in [] if self.prior.even else self.all_blocks:
+        if self.prior.even:
+            return np.asarray(np.log(prior) + block.correction)
+        for other in self.all_blocks:
             if other is not block and other.kind == block.kind:
                 prior = prior + other.weights
         return np.asarray(np.log(prior / prior.sum()))

@@ -64,15 +64,22 @@ class Features:
     """Encoded features of the rows, as they are cut.
 
     ``fine`` holds the levels of the score and of each feature, ``coarse`` those for interactions.
+    ``unused`` are features with one level, and those that split the rows as another feature does,
+    which is their value.
     """
 
     fine: list[Levels]
     coarse: list[Levels]
     wide: Levels | None
+    unused: dict[int, int | None]
 
     @classmethod
     def cut(
-        cls, z: Floats, encoded: Floats, categories: tuple[object, ...], weight: Floats
+        cls,
+        z: Floats,
+        encoded: Floats,
+        categories: tuple[tuple[str | float, ...] | None, ...],
+        weight: Floats,
     ) -> Features:
         """Cut the standardized score and all features into levels."""
         n_bins = FEW_BINS if weight.sum() < MANY_ROWS else MANY_BINS
@@ -83,27 +90,49 @@ class Features:
         if fine[0].n_levels < n_values <= weight.sum() / ROWS_PER_VALUE:
             values = score_value_levels(z, weight)
             (many if values.n_levels > WIDE else fine).append(values)
-        for index, known in enumerate(categories):
-            column = np.ascontiguousarray(encoded[:, index])
-            if isinstance(known, tuple):
-                levels = category_levels(index, column, weight, len(known))
-                (many if levels.n_levels > WIDE else fine).append(levels)
-                if levels.n_levels <= MOST_CROSSED:
-                    coarse.append(levels)
-            else:
-                fine.append(number_levels(index, column, weight, n_bins))
-                coarse.append(number_levels(index, column, weight, COARSE_BINS))
+        columns = np.ascontiguousarray(encoded.T)
+        cut = [
+            number_levels(index, columns[index], weight, n_bins)
+            if known is None
+            else category_levels(index, columns[index], weight, len(known))
+            for index, known in enumerate(categories)
+        ]
+        unused = _redundant([*fine, *many], cut)
+        for levels in cut:
+            if levels.features[0] in unused:
+                continue
+            (many if levels.basis is None and levels.n_levels > WIDE else fine).append(levels)
+            if levels.basis is not None:
+                (index,) = levels.features
+                coarse.append(number_levels(index, columns[index], weight, COARSE_BINS))
+            elif levels.n_levels <= MOST_CROSSED:
+                coarse.append(levels)
         many.sort(key=lambda levels: -levels.n_levels)
         fine += [levels.most_frequent(WIDE) for levels in many[1:]]
         wide = many[0].most_frequent(MOST_LEVELS) if many else None
-        return cls(fine, coarse, wide)
+        return cls(fine, coarse, wide, unused)
 
     def take(self, rows: np.ndarray[tuple[int], np.dtype[np.intp]], weight: Floats) -> Features:
         """Some of the rows, cut in the same way."""
         taken = {id(x): x.take(rows, weight) for x in [*self.fine, *self.coarse]}
         wide = None if self.wide is None else self.wide.take(rows, weight)
         fine, coarse = ([taken[id(x)] for x in part] for part in (self.fine, self.coarse))
-        return Features(fine, coarse, wide)
+        return Features(fine, coarse, wide, self.unused)
+
+
+def _redundant(of_score: list[Levels], of_features: list[Levels]) -> dict[int, int | None]:
+    """Features that add nothing, with what splits the rows as they do; categories come first."""
+    unused: dict[int, int | None] = {}
+    kept = list(of_score)
+    for levels in sorted(of_features, key=lambda levels: levels.basis is not None):
+        (feature,) = levels.features
+        if levels.n_occupied < 2:
+            unused[feature] = None
+        elif (twin := next((other for other in kept if levels.splits_like(other)), None)) is None:
+            kept.append(levels)
+        else:
+            unused[feature] = twin.features[0]
+    return unused
 
 
 def fit_effects(
@@ -182,7 +211,11 @@ def _add_interactions(pooling: Pooling, features: Features) -> None:
             if name in refused:
                 continue
             if name not in tried:
-                tried[name] = crossed([by_feature[feature] for feature in name], pooling.weight)
+                parts = [by_feature[feature] for feature in name]
+                tried[name] = crossed(parts, pooling.weight)
+                if tried[name].n_occupied == max(part.n_occupied for part in parts):
+                    refused.add(name)  # it splits the rows as one of its features does
+                    continue
             evidence = _evidence(tried[name], weight, residual)
             if evidence > needed:
                 found.append((-evidence, name))

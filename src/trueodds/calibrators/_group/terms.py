@@ -15,8 +15,8 @@ from trueodds.maps import GroupTerm
 
 __all__ = ["terms_of"]
 
-TURNS = 8
-"""Of expectation propagation with another prior."""
+TURNS, FIRST_TURNS = 8, 3
+"""Of expectation propagation with another prior, and those before a Newton step with it."""
 
 
 def terms_of(pooling: Pooling, output: int) -> tuple[list[GroupTerm], list[Floats]]:
@@ -28,7 +28,7 @@ def terms_of(pooling: Pooling, output: int) -> tuple[list[GroupTerm], list[Float
     effects as to small ones.
     """
     forecasts, weights = _tables(pooling, pooling.widened(WIDE_PRIOR, TURNS), output)
-    fair = pooling.widened(INTERVAL_PRIOR, TURNS)
+    fair = pooling.widened(INTERVAL_PRIOR, FIRST_TURNS)
     fair.refine(1, TURNS)
     intervals, _ = _tables(fair, fair, output)
     # What is unknown about all rows alike is in the band of the one map.
@@ -122,7 +122,8 @@ def _wide_term(pooling: Pooling, wide: Pooling, output: int) -> tuple[GroupTerm,
     variance = levels.to_levels(wide.wide_variance() + (wide.wide_mean - pooling.wide_mean) ** 2)
     of_mean = float(share**2 @ variance)
     unseen = levels.weight == 0 if levels.kept is None else ~levels.kept
-    variance = np.where(unseen, block.variance, variance)
+    of_new = float(block.weights @ wide.prior.deviations**2) if wide.prior.even else block.variance
+    variance = np.where(unseen, of_new, variance)
     return _as_term(output, levels, shift - mean, np.empty(0), variance[None]), mean, of_mean
 
 

@@ -258,9 +258,9 @@ def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
 
 
 def _features_of(fitted: Any) -> tuple[str, ...]:
-    """Feature columns that a tree needs."""
-    names = tuple(name for name in fitted.features if isinstance(name, str))
-    if len(names) < len(fitted.features):
+    """Feature columns that a tree or a group map reads."""
+    names = tuple(name for name in fitted.used_features if isinstance(name, str))
+    if len(names) < len(fitted.used_features):
         raise InputError(
             "the map's features have no names, so the command cannot find their columns."
         )

@@ -67,7 +67,14 @@ def _effects(fitted: Any) -> list[str]:
         )
         for e in [e for e in effects if e.feature != "score"][:MOST_EFFECTS]
     }
-    return _aligned(rows, "largest shifts of the log-odds, with 90% intervals") if rows else []
+    lines = _aligned(rows, "largest shifts of the log-odds, with 90% intervals") if rows else []
+    used = fitted.used_features
+    unused = [fitted.space.name(k) for k, f in enumerate(fitted.features) if f not in used]
+    if unused:
+        why = "constant in fit, or the same groups as another feature"
+        lines += ["", f"without effects ({why})"]
+        lines += [f"  {one_line(name, 30)}" for name in unused]
+    return lines
 
 
 def _headline(fitted: Any) -> str:
