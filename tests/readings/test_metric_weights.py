@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from trueodds import ScoreTable, decisions, metrics
+from trueodds.exceptions import InputError
 
 RANDOM = {"n_resamples": 20, "random_state": 0}
 NO_ROWS = "takes no labeled rows"
@@ -314,3 +315,66 @@ def test_the_most_frequent_values_are_those_of_the_most_rows():
     wanted = metrics.multicalibration_error(y[order], p[order], names[order], **options)
     assert found.to_dict()["worst"]["values"] == wanted.to_dict()["worst"]["values"]
     assert_equal(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("times", [1, 10**5])
+def test_intervals_of_counts_have_the_width_of_the_formula(times):
+    """Below a million rows, and where only the number of each kind of row is drawn."""
+    p, y, counts = lines()
+    counts = counts * times
+    loss, n = (p - y) ** 2, counts.sum()
+    mean = counts @ loss / n
+    half = 1.645 * np.sqrt(counts @ (loss - mean) ** 2) / n
+    options = {"counts": counts, "n_resamples": 400, "random_state": 0}
+    scores = np.stack([1 - p, p, np.zeros(len(p))], axis=1)
+    found = [
+        metrics.confidence_interval(metrics.brier_score, y, p, **options),
+        metrics.validation_report(y, p, **options).brier_score,
+        metrics.evaluate_counts(
+            ScoreTable.from_arrays(p, y, counts=counts), n_resamples=400
+        ).metrics["brier_score"],
+        metrics.evaluate_classes(y, scores, classes=[0, 1, 2], **options).metrics["brier_score"],
+    ]
+    for interval, scale in zip(found, (1, 1, 1, 2), strict=True):
+        assert interval.high - interval.low == pytest.approx(2 * scale * half, rel=0.15)
+        assert interval.low < scale * mean < interval.high
+
+
+@pytest.mark.parametrize("function", [metrics.confidence_interval, metrics.validation_report])
+def test_groups_that_are_drawn_together_hold_their_counts(function):
+    p, y, counts = lines()
+    day = np.arange(len(p)) // 3
+    order = np.repeat(np.arange(len(p)), counts)
+    given = [metrics.brier_score] if function is metrics.confidence_interval else []
+    found = function(*given, y, p, groups=day, counts=counts, **RANDOM)
+    wanted = function(*given, y[order], p[order], groups=day[order], **RANDOM)
+    assert_equal(found, wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_a_metric_gets_weights_by_the_names_of_its_arguments():
+    p, y, weight = rows_and_importances(60)
+    counts = np.random.default_rng(2).integers(1, 4, 60)
+
+    def mean(y, p, sample_weight=None, counts=None):
+        return np.average(p - y, weights=sample_weight * counts)
+
+    def of_product(y, p, sample_weight=None):
+        return np.average(p - y, weights=sample_weight)
+
+    options = {"counts": counts, **RANDOM}
+    by_name = metrics.confidence_interval(mean, y, p, sample_weight=weight, **options)
+    product = metrics.confidence_interval(of_product, y, p, sample_weight=weight, **options)
+    assert_equal(by_name, product, rtol=1e-9, atol=1e-12)
+
+    def of_rows(y, p):
+        return np.mean(p - y)
+
+    def counted(y, p, counts):
+        return np.average(p - y, weights=counts)
+
+    written, drawn = (metrics.confidence_interval(m, y, p, **options) for m in (of_rows, counted))
+    assert_equal(written, drawn, rtol=1e-9, atol=1e-12)
+    with pytest.raises(InputError, match="of_rows takes neither counts nor sample_weight"):
+        metrics.confidence_interval(of_rows, y, p, counts=counts * 10**9)
+    with pytest.raises(InputError, match="counted has no argument sample_weight"):
+        metrics.confidence_interval(counted, y, p, counts=counts, sample_weight=weight)

@@ -452,7 +452,7 @@ def _upper_tail(
 
 
 def wilson(frequency: Floats, n_rows: Floats, level: float) -> tuple[Floats, Floats]:
-    """Wilson's interval of a frequency; with importance weights ``n_rows`` is the effective one."""
+    """Wilson's interval of a frequency; of importances ``n_rows`` is the effective number."""
     z = float(ndtri((1 + level) / 2))
     center = (frequency + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
     half = (

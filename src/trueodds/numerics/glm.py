@@ -70,8 +70,8 @@ class DenseLogLoss:
 class LogisticModel:
     """Coefficients, their covariance, the log-likelihood, and whether there is an optimum.
 
-    A row is one independent observation for the covariance, whatever its weight; without weights it
-    is the inverse of Fisher's information.
+    The covariance uses the weights of the rows in a variance; of counts, which are their own, it is
+    the inverse of Fisher's information.
     """
 
     coef: Floats

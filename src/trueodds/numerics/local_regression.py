@@ -41,7 +41,7 @@ class LocalRegression:
     x : ndarray of shape (n,)
         In increasing order; may have ties.
     weight : ndarray of shape (n,)
-        A weight of k equals k repetitions.
+        Weight of each row in a sum.
     span : float
         Share of the weight that determines the value at each place; all of it if 1 or more.
     degree : int
