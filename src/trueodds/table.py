@@ -507,7 +507,7 @@ class ScoreTable:
 
 
 def _check_squares(square: Floats) -> None:
-    """Refuse importances whose squares float64 cannot hold: a table keeps the scale of its weights."""
+    """Refuse importances whose squares float64 cannot hold; a table does not rescale them."""
     if not 0 < square.sum() < np.inf:
         raise InputError(
             "squares of the weights overflow or vanish; rescale the weights, e.g. to mean 1."
