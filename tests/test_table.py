@@ -332,3 +332,23 @@ def test_class_weights_are_counted_by_class_and_others_are_not():
     assert factors(np.where(y == 1, 20.0, 1.0) * w) is None
     assert factors(np.where(y == 1, 1.1, 1.0)) is None
     assert ScoreTable.from_arrays(score, y).rows_per_weight_of_class is None
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_importances_whose_squares_have_no_number_are_refused(factor):
+    score, y, w = important_rows(50)
+    with pytest.raises(InputError, match=r"squares of the weights overflow or vanish; rescale"):
+        ScoreTable.from_arrays(score, y, factor * w)
+    frame = pd.DataFrame({"p": score, "y": y, "w": factor * w})
+    with pytest.raises(InputError, match=r"overflow .*rescale"):
+        ScoreTable.from_frame(frame, score="p", label="y", weight="w")
+
+
+def test_one_tiny_importance_among_others_is_legal():
+    score, y, w = important_rows(50)
+    w[7] = 1e-200
+    table = ScoreTable.from_arrays(score, y, w)
+    frame = pd.DataFrame({"p": score, "y": y, "w": w})
+    again = ScoreTable.from_frame(frame, score="p", label="y", weight="w")
+    np.testing.assert_allclose(again.columns, table.columns)
+    assert np.isfinite(table.as_rows()[2].values).all()

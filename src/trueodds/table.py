@@ -297,9 +297,11 @@ class ScoreTable:
             raise InputError(
                 f"y must have two classes; got {classes!r}. With several classes, pass pos_label."
             )
-        return cls.from_codes(
-            score, positive, Weights.read(sample_weight, counts, len(score), raw=True)
-        )
+        weight = Weights.read(sample_weight, counts, len(score), raw=True)
+        if weight is not None:
+            with np.errstate(over="ignore", under="ignore"):
+                _check_squares(weight.squares)
+        return cls.from_codes(score, positive, weight)
 
     @classmethod
     def from_frame(
@@ -371,6 +373,7 @@ class ScoreTable:
         table = cls.of_sorted(grouped.score, *grouped.columns)
         if not all(np.isfinite(column.sum()) for column in table.columns):
             raise InputError("the weights overflow when summed; rescale them, e.g. to mean 1.")
+        _check_squares(table.square_weight)
         return table.coarsen(max_rows)
 
     def as_rows(self) -> tuple[Floats, npt.NDArray[np.bool_], Weights]:
@@ -386,7 +389,9 @@ class ScoreTable:
         if self.square_neg is None or self.square_pos is None:
             return score[kept], positive[kept], Weights(None, total)
         square = np.concatenate([self.square_neg, self.square_pos])[kept]
-        rows, importance = total * (total / square), square / total
+        with np.errstate(divide="ignore"):  # the square of a tiny importance is 0: one row
+            rows, importance = total * (total / square), square / total
+        rows = np.where(square > 0, rows, 1.0)
         whole = np.rint(rows)
         one_weight = np.abs(rows - whole) < 1e-9 * whole
         rows, importance = (
@@ -499,3 +504,11 @@ class ScoreTable:
         starts = np.concatenate([[0], 1 + run_starts(group), [len(self) - 1]])
         logger.info("pooled %s distinct scores in %s", f"{len(self):,}", f"{len(starts):,}")
         return self.of_runs(self.score, *self.columns, starts=starts)
+
+
+def _check_squares(square: Floats) -> None:
+    """Refuse importances whose squares float64 cannot hold; a table does not rescale them."""
+    if not 0 < square.sum() < np.inf:
+        raise InputError(
+            "squares of the weights overflow or vanish; rescale the weights, e.g. to mean 1."
+        )
