@@ -3,13 +3,13 @@
 Usage: python benchmarks/coverage/importances.py [--repeats 50] [--rows 1000] [--method NAME]
 
 The probability of every score in the target population is known. Rows are drawn from a sample that
-represents it by importances: they vary at random (lognormal, independent of everything), they are
-those of the classes (20 : 1), they undo undersampling of the negatives, or they make up for rows
-whose outcome was censored (inverse probability of censoring, some 35% unknown). For each weighting
-it prints
+represents it by importances. They vary at random (lognormal, independent of everything), or are
+those of the classes (20 : 1). They undo undersampling of the negatives, or make up for rows whose
+outcome was censored (inverse probability of censoring, some 35% unknown). For each weighting it
+prints
 
 - the mean effective number of rows, (Σw)²/Σw²;
-- the excess log-loss over the truth, times 10,000, with its standard error, and that of a fit
+- the excess log-loss over the true probabilities, times 10,000, with its standard error, and that of a fit
   without importances to that many rows of the target population itself;
 - the share of scores of the target population whose probability is inside the 90% interval;
 - by how many standard errors the out-of-fold log-loss that ``compare_calibrators`` claims differs

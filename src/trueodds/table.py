@@ -40,7 +40,7 @@ __all__ = ["ScoreTable"]
 CONSTANT_WITHIN = 0.95
 """Importances of a class are nearly constant if its rows are worth this share of their number."""
 CLASSES_WORTH = 1.2
-"""Classes have factors of their own if that makes the rows worth this many times as much."""
+"""Classes have separate factors if that makes the rows worth this many times as much."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,7 +178,7 @@ class LossTable:
     Parameters
     ----------
     weight : Weights
-        Of the cells.
+        Weights of the cells.
     losses : dict of ndarray of shape (n_cells,)
         By method.
 
