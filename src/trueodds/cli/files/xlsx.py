@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import io
 import json
 import math
 import posixpath
@@ -26,6 +27,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from trueodds.basics import imports
+from trueodds.basics.files import new_file
 from trueodds.basics.shown import shown
 from trueodds.cli.files.find import InputFiles
 from trueodds.cli.output import note
@@ -81,7 +83,7 @@ def as_csv(
     copies = []
     for number, path in enumerate(files.paths):
         copy = scratch / f"sheet-{number}.csv"
-        with copy.open("w", encoding="utf-8", newline="") as stream:
+        with io.TextIOWrapper(new_file(copy), encoding="utf-8", newline="") as stream:
             sheet = _copy(path, csv.writer(stream), memory, name, header_row, footer_rows)
         copies.append(copy)
     return replace(files, paths=tuple(copies), format="csv"), sheet
