@@ -389,9 +389,9 @@ def confidence_interval(
 
     Notes
     -----
-    A row (or cluster) is one independent observation, whatever its importance. Rows are resampled by
-    counts, so memory is O(n), or of 8 MB if counts are larger. Acceleration comes from leaving out
-    100 random blocks.
+    A row (or cluster) is one independent observation, whatever its importance. Rows are resampled
+    by counts, so memory is O(n), or of 8 MB if counts are larger. Acceleration comes from
+    leaving out 100 random blocks.
 
     Means over rows, AUC and the debiased calibration error are covered at the level. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere. In a calibrated

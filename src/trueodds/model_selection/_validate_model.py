@@ -195,8 +195,8 @@ def validate_model(
     if method == "internal_external":
         if clusters is None or len(names) < 2:
             raise InputError(
-                'method="internal_external" needs clusters= with at least two different clusters; got '
-                f"{0 if clusters is None else len(names)}."
+                'method="internal_external" needs clusters= with at least two different clusters; '
+                f"got {0 if clusters is None else len(names)}."
             )
         found = _run(work.left_out, [np.flatnonzero(unit == k) for k in range(len(names))], n_jobs)
         corrected = {name: _mean(values) for name, values in found.items()}
@@ -343,7 +343,7 @@ def _tell(found: dict[str, Floats]) -> None:
     if shown:
         total = len(next(iter(found.values())))
         warn_user(
-            f"some metrics have no finite value in some of {total} resamples or clusters ({shown}); "
-            "they are left out there.",
+            f"some metrics have no finite value in some of {total} resamples or clusters "
+            f"({shown}); they are left out there.",
             UndefinedReplicatesWarning,
         )
