@@ -20,10 +20,10 @@ from pyspark.sql import functions
 
 from trueodds.calibrators import Calibrator, find_calibrator
 from trueodds.engines import apply_map
+from trueodds.engines.group import MAX_ROWS
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
 from trueodds.model_selection import AutoCalibrator
-from trueodds.table import MAX_ROWS
 
 __all__ = ["SparkCalibratedModel", "SparkCalibrator"]
 
