@@ -185,7 +185,7 @@ def validation_report(
     n_resamples: int = 500,
     sample_weight: Any = None,
     counts: Any = None,
-    groups: Any = None,
+    clusters: Any = None,
     classes: Any = None,
     random_state: Any = 0,
 ) -> ValidationReport:
@@ -210,7 +210,7 @@ def validation_report(
         Importance of each row, which stays one observation; a common factor changes nothing.
     counts : array-like of shape (n,), default=None
         How often each row occurred.
-    groups : array-like of shape (n,), default=None
+    clusters : array-like of shape (n,), default=None
         Rows that belong together (one patient, one hospital) are drawn together in the bootstrap;
         the intervals by formula ignore them.
     classes : array-like, default=None
@@ -250,7 +250,7 @@ def validation_report(
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     options = read_options(curve, span, kernel, n_knots)
     view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
-    units = read_units(y_true, y_prob, sample_weight, counts, groups, classes)[1]
+    units = read_units(y_true, y_prob, sample_weight, counts, clusters, classes)[1]
     notes: list[str] = []
     wald = _wald(view, level, notes)
     found = _resampled(view, units, options, level, n_resamples, random_state)
