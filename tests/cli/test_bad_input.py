@@ -318,7 +318,13 @@ def test_debug_shows_where_it_happened(run, csv_file):
 
 @pytest.mark.parametrize(
     ("name", "answer"),
-    [("platt", "did you mean 'logistic'? 'trueodds methods' lists all. See 'trueodds fit --help'"), ("zzz", "there are 'abb', 'acp'")],
+    [
+        (
+            "platt",
+            "did you mean 'logistic'? 'trueodds methods' lists all. See 'trueodds fit --help'",
+        ),
+        ("zzz", "there are 'abb', 'acp'"),
+    ],
 )
 def test_an_unknown_method_is_answered_with_what_there_is(run, csv_file, name, answer):
     path = csv_file("p,y", "0.2,1", "0.4,0")
