@@ -329,8 +329,8 @@ def test_version_and_help(run):
         (["evaluate", "x.csv", "--scale", "odds"], "odds"),
         (["evaluate", "x.csv", "--max-rows", "1"], "max-rows"),
         (["fit", "x.csv", "-m", "bta"], "did you mean 'beta'"),
-        (["fit", "x.csv", "-m", "tree"], "--feature"),
-        (["fit", "x.csv", "-m", "beta", "--feature", "x"], "does not use --feature"),
+        (["fit", "x.csv", "-m", "tree"], "pass --group COLUMN"),
+        (["fit", "x.csv", "-m", "beta", "--feature", "x"], "does not use --group"),
         (["evaluate", __file__, "--memory", "lots", "--format", "csv"], "--memory"),
         (["apply", "map.json", "x.csv", "-o", "out.xyz"], "--output-format"),
     ],
@@ -418,7 +418,7 @@ def test_shell_completion(tmp_path):
         ("trueodds fit x -m iso", 4, "isotonic"),
     ]:
         result = subprocess.run(
-            [sys.executable, "-m", "trueodds.cli"],
+            [sys.executable, "-m", "trueodds"],
             env={**environment, "COMP_WORDS": words, "COMP_CWORD": str(cword)},
             capture_output=True,
             text=True,
