@@ -118,7 +118,7 @@ class ValidationReport:
     notes : tuple of str
         Why a figure has no value.
     groups : tuple of GroupValidation
-        The groups that were asked for, with some of the figures each.
+        Some of these figures for each group.
 
     Examples
     --------
