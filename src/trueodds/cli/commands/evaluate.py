@@ -309,6 +309,8 @@ class Validation:
             say(f"Cox's test: {p_text(cox)}; Hosmer–Lemeshow: {p_text(groups)}.")
             for line in self.table.notes:
                 say(line)
+            if self.table.groups:
+                show_table("\nvalidation of each group", *self.table.group_table())
         if self.curve is not None:
             rows = [
                 [
@@ -358,6 +360,7 @@ def _measure(
             found = validation_report(
                 rows.codes,
                 rows.scores,
+                groups=rows.groups or None,
                 n_resamples=n_resamples,
                 random_state=random_state,
                 **options,
