@@ -75,7 +75,7 @@ def relative_name(path: Path, folder: Path) -> str:
 
 @dataclass(eq=False)
 class Deliveries:
-    """What a run finds in the files, compared with what the state knows.
+    """What a run finds in the files, compared with the state.
 
     Parameters
     ----------
