@@ -1,6 +1,10 @@
 """Runs of the program inside this process, and files of scores to run it on."""
 
+import io
+import inspect
 import json
+import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,6 +16,29 @@ from score_files import make_table, write_table
 
 import trueodds
 from trueodds.cli import main
+
+
+if os.name == "nt":
+    # What these are about, Windows has not: signals, named pipes, limits, permissions, /bin/sh.
+    collect_ignore = [
+        "test_documentation.py",
+        "test_interruption.py",
+        "test_pipes_and_scratch.py",
+        "test_signals.py",
+        "test_standard_streams.py",
+        "test_writing.py",
+    ]
+POSIX_ONLY = re.compile(
+    r"os\.(mkfifo|getuid|kill)|fcntl|SIGKILL|symlink_to|chmod|/dev/|import resource"
+)
+"""What Windows lacks, or allows administrators only; its tests are skipped there."""
+
+
+def pytest_collection_modifyitems(items):
+    if os.name == "nt":
+        for item in items:
+            if POSIX_ONLY.search(inspect.getsource(item.function)):
+                item.add_marker(pytest.mark.skip(reason="POSIX only"))
 
 
 @dataclass(frozen=True)
@@ -40,11 +67,21 @@ def run(capsys):
 
 
 @pytest.fixture
+def feed(monkeypatch):
+    """Give bytes to the next run as its standard input."""
+
+    def give(content: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return give
+
+
+@pytest.fixture
 def run_process():
     """Run a command line in a process of its own."""
 
     def call(*words, **options) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "trueodds.cli", *map(str, words)]
+        command = [sys.executable, "-m", "trueodds", *map(str, words)]
         options.setdefault("timeout", 120)
         return subprocess.run(command, capture_output=True, check=False, **options)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
     "NOTHING",
+    "aligned_table",
     "count_text",
     "counted",
     "decimal_text",
@@ -252,3 +253,15 @@ def significant(value: float | None, digits: int = 3) -> str:
         return "0"
     places = digits - 1 - math.floor(math.log10(abs(value)))
     return fixed(value, min(max(places, 0), MOST_PLACES))
+
+
+def aligned_table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Lines of a table for reading: the first column left, the others right."""
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [header, *cells]
+    )

@@ -66,7 +66,7 @@ from trueodds.metrics._sample_size import ValidationSampleSize, validation_sampl
 from trueodds.metrics._smooth import smooth_calibration_error
 from trueodds.metrics._tails import TailCalibration, tail_calibration
 from trueodds.metrics._tests import CalibrationTest, calibration_test
-from trueodds.metrics._validation import ValidationReport, validation_report
+from trueodds.metrics._validation import GroupValidation, ValidationReport, validation_report
 
 __all__ = [
     "Band",
@@ -82,6 +82,7 @@ __all__ = [
     "GroupCounts",
     "GroupGap",
     "GroupTest",
+    "GroupValidation",
     "MetricComparison",
     "MetricInterval",
     "MulticalibrationError",
