@@ -1,7 +1,7 @@
 """Runs of the program inside this process, and files of scores to run it on."""
 
-import io
 import inspect
+import io
 import json
 import os
 import re
@@ -17,7 +17,6 @@ from score_files import make_table, write_table
 import trueodds
 from trueodds.cli import main
 
-
 if os.name == "nt":
     # What these are about, Windows has not: signals, named pipes, limits, permissions, /bin/sh.
     collect_ignore = [
@@ -28,17 +27,19 @@ if os.name == "nt":
         "test_standard_streams.py",
         "test_writing.py",
     ]
-POSIX_ONLY = re.compile(
-    r"os\.(mkfifo|getuid|kill)|fcntl|SIGKILL|symlink_to|chmod|/dev/|import resource"
-)
-"""What Windows lacks, or allows administrators only; its tests are skipped there."""
+LACKING = {
+    "win32": r"os\.(mkfifo|getuid|kill)|fcntl|SIGKILL|symlink_to|chmod|/dev/|import resource",
+    "darwin": r"/dev/full|/proc/|os\.fsdecode",  # names of files are UTF-8 there
+}
+"""What a system has not, or allows administrators only; tests that use it are skipped there."""
 
 
 def pytest_collection_modifyitems(items):
-    if os.name == "nt":
-        for item in items:
-            if POSIX_ONLY.search(inspect.getsource(item.function)):
-                item.add_marker(pytest.mark.skip(reason="POSIX only"))
+    lacking = LACKING.get(sys.platform)
+    for item in items if lacking else ():
+        own = item.path.parent == Path(__file__).parent and hasattr(item, "function")
+        if own and re.search(lacking, inspect.getsource(item.function)):
+            item.add_marker(pytest.mark.skip(reason=f"not on {sys.platform}"))
 
 
 @dataclass(frozen=True)
