@@ -810,6 +810,8 @@ def group_gaps(y: Any, p: Any, group: Any, level: float, n_joint: int) -> dict[A
             "rows": int(n),
             "predicted": mean,
             "observed": k / n,
+            "low": low,
+            "high": high,
             "gap_low": mean - high,
             "gap_high": mean - low,
             "gap": mean - k / n,

@@ -34,7 +34,24 @@ CURVE = {
         "log_odds_limit": NUMBER,
     },
 }
+EXCESS = {
+    "between": (list, type(None)),
+    "predicted": NUMBER,
+    "observed": NUMBER,
+    "low": NUMBER,
+    "high": NUMBER,
+    "level": NUMBER,
+    "ratio": OPTIONAL,
+    "ratio_low": OPTIONAL,
+    "ratio_high": OPTIONAL,
+    "odds_at_least": OPTIONAL,
+}
 SIDE = {
+    "event": str,
+    "whole": EXCESS,
+    "worst": EXCESS,
+    "gap_low": NUMBER,
+    "gap_high": NUMBER,
     "rows": int,
     "predicted": NUMBER,
     "observed": NUMBER,
@@ -42,7 +59,6 @@ SIDE = {
     "observed_high": NUMBER,
     "gap": NUMBER,
     "gap_at_least": NUMBER,
-    "worst_between": (list, type(None)),
     "p_value": NUMBER,
     "p_adjusted": OPTIONAL,
     "too_small": bool,
