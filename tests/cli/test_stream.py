@@ -274,7 +274,7 @@ def test_a_run_that_is_killed_loses_nothing_and_counts_nothing_twice(folder, run
 def test_two_runs_at_once_take_turns(folder):
     for k in range(2):
         write(f"{k}.csv", *rows(300, k), first=1000 * k)
-    command = [sys.executable, "-m", "trueodds.cli", "stream", "map.json"]
+    command = [sys.executable, "-m", "trueodds", "stream", "map.json"]
     runs = [
         subprocess.Popen([*command, f"{k}.csv", *COLUMNS, "-o", "f.csv"], stderr=subprocess.PIPE)
         for k in range(2)
@@ -379,7 +379,7 @@ def test_lines_killed_anywhere_go_on_bit_for_bit(folder, monkeypatch):
 
 
 def test_an_answer_comes_before_the_next_line_is_sent(folder):
-    command = [sys.executable, "-m", "trueodds.cli", *STDIN]
+    command = [sys.executable, "-m", "trueodds", *STDIN]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

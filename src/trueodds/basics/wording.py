@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
     "NOTHING",
+    "aligned_table",
     "count_text",
     "counted",
     "decimal_text",
@@ -292,3 +293,15 @@ def _factor(value: float) -> str:
     places = 2 if value < 2 else 1 if value < 10 else 0
     text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def aligned_table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Lines of a table for reading: the first column left, the others right."""
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [header, *cells]
+    )

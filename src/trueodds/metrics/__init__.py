@@ -74,7 +74,7 @@ from trueodds.metrics._sample_size import ValidationSampleSize, validation_sampl
 from trueodds.metrics._smooth import smooth_calibration_error
 from trueodds.metrics._tails import TailCalibration, tail_calibration
 from trueodds.metrics._tests import CalibrationTest, calibration_test
-from trueodds.metrics._validation import ValidationReport, validation_report
+from trueodds.metrics._validation import GroupValidation, ValidationReport, validation_report
 
 if TYPE_CHECKING:
     from sklearn.metrics import accuracy_score, roc_auc_score
@@ -93,6 +93,7 @@ __all__ = [
     "Excess",
     "GroupCounts",
     "GroupTest",
+    "GroupValidation",
     "MetricComparison",
     "MetricInterval",
     "MulticalibrationError",

@@ -29,15 +29,10 @@ RAISED_BY_CHANCE = ("expected_calibration_error", "maximum_calibration_error")
 SEGMENT_ROWS = 100_000
 """Most rows for the error of the worst segment, which simulates labels of all of them."""
 
-Level = Annotated[
-    float,
-    o.result_option("--level", min=0.5, max=0.999, help="Confidence level of all intervals."),
-]
 Tolerance = Annotated[
     float,
-    o.result_option(
+    o.share_option(
         "--tolerance",
-        min=0.0,
         help='Label statistically significant miscalibration as "small" below this size.',
     ),
 ]
@@ -56,8 +51,8 @@ Thresholds = Annotated[
     list[float] | None,
     o.result_option(
         "--threshold",
-        min=0.0,
-        max=0.999,
+        metavar="SHARE",
+        parser=o.share(0.0, 0.999),
         help="Add the net benefit of this decision threshold; repeatable.",
     ),
 ]
@@ -74,7 +69,7 @@ def evaluate(
     validation: WithValidation = False,
     threshold: Thresholds = None,
     tolerance: Tolerance = 0.02,
-    level: Level = 0.9,
+    level: o.Level = 0.9,
     resamples: Resamples = 200,
     as_json: o.Json = False,
 ) -> None:
@@ -164,7 +159,7 @@ def _groups(
     from trueodds.metrics import evaluate_groups
 
     if len(prepared.scores) > 1:
-        raise UsageError("--group needs a single score column.")
+        raise UsageError("--group needs the scores of two classes, in one column or two.")
     found = find_groups(prepared, max_groups)
     measured = evaluate_groups(found.counts(), level=level)
     entries = measured.pop("groups")
@@ -322,6 +317,8 @@ class Validation:
             say(f"Cox's test: {p_text(cox)}; Hosmer–Lemeshow: {p_text(groups)}.")
             for line in self.table.notes:
                 say(line)
+            if self.table.groups:
+                show_table("\nvalidation of each group", *self.table.group_table())
         if self.curve is not None:
             rows = [
                 [
@@ -353,7 +350,7 @@ def _measure(
     from trueodds.metrics import validation_report
 
     if len(prepared.scores) > 1:
-        raise UsageError("--validation and --threshold need a single score column.")
+        raise UsageError("--validation and --threshold need the scores of two classes.")
     rows = read_rows(prepared, data.max_rows, random_state)
     if rows.is_sample:
         note(
@@ -371,6 +368,7 @@ def _measure(
             found = validation_report(
                 rows.codes,
                 rows.scores,
+                groups=rows.groups or None,
                 n_resamples=n_resamples,
                 random_state=random_state,
                 **options,
