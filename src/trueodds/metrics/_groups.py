@@ -2,11 +2,12 @@
 
 The command line, the report and the Python functions all come here, so that they flag the same
 groups and name the same one as the worst. Groups that are off by more than chance come first.
-Among them, the worst is the one whose odds are off by the largest factor that the rows support:
-the end nearest to 1 of the interval of odds(frequency) / odds(mean probability), for the group as
-a whole or in a bin of its probabilities. A gap would hide a ratio of six at a small rate, a ratio
-of frequencies one of non-events, and a p-value ranks by size of the group; odds are the same
-whichever class is called positive, and a lower bound does not reward small groups for chance.
+Among them, the worst is the one whose odds are off by the largest factor that the rows support.
+The factor is odds(frequency) / odds(mean probability), of the whole group or of a bin of its
+probabilities, and the end of its interval nearest to 1 counts. A gap would hide a ratio of six at
+a small rate, and a ratio of frequencies would hide one of non-events. A p-value ranks by the size
+of the group. Odds are the same whichever class is called positive, and a lower bound does not
+reward small groups for chance.
 """
 
 from __future__ import annotations
@@ -281,9 +282,9 @@ def group_test(
     Returns
     -------
     list of GroupTest
-        Flagged groups first, and among them the one whose odds are off by the largest factor that
-        the rows support (``worst.odds_at_least``), in the whole group or in a bin of its
-        probabilities; those too small last. Reports and commands name the first as the worst.
+        Flagged groups first, by the factor that the odds are off by at least in the whole group
+        or in a bin of its probabilities (``worst.odds_at_least``); those too small last. Reports
+        and commands name the first as the worst.
 
     Notes
     -----
@@ -491,10 +492,10 @@ def evaluate_groups(
     Returns
     -------
     dict
-        ``correction``, ``significance``, ``groups``: one dict for each, in the order of
-        :func:`group_test`, with the fields of :class:`GroupTest` and each metric of
-        :class:`Evaluation`; and ``worst_group``: those of :class:`WorstGroupError` but the list
-        of groups, with the ``finding`` as a sentence; None without groups. Plain JSON values.
+        ``correction``, ``significance``, ``groups`` and ``worst_group``, as plain JSON values.
+        There is one dict for each group, in the order of :func:`group_test`, with the fields of
+        :class:`GroupTest` and each metric of :class:`Evaluation`. The worst group has those of
+        :class:`WorstGroupError` but the list of groups, and a sentence, the ``finding``.
 
     Examples
     --------
