@@ -387,7 +387,7 @@ def _groups(
     if groups is None:
         return ()
     y_true, y_prob, sample_weight, counts, classes = rows
-    view, columns, kept = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
+    view, columns, kept, _ = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
     belongs = None if clusters is None else np.asarray(clusters)[kept]
     found = []
     for column in columns:
