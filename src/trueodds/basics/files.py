@@ -112,7 +112,7 @@ class _NamedFile(io.FileIO):
         super().__init__(handle, "wb", closefd)
         self._shown = name
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except OSError as error:
