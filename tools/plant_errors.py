@@ -1,19 +1,18 @@
 """Do the tests see a small error? Plants errors at random places, and runs the tests near them.
 
     python tools/plant_errors.py PACKAGE [PACKAGE ...] [--count 40] [--seed 0] [--list FILE]
-        [--again FILE] [--tests PATH ...] [--marks "not slow"] [--timeout 300]
+        [--again FILE] [--tests PATH ...] [--own] [--marks "not slow"] [--timeout 600] [--jobs 1]
 
 An error changes one operator, constant, bound or condition: ``<`` becomes ``<=``, ``+`` becomes
 ``-``, 5 becomes 6, ``min`` becomes ``max``, a condition is reversed, ``abs`` is left out. Places
 are drawn evenly from all that the packages of ``trueodds`` have, the same for the same seed.
 Everything happens in a copy of the tree; the tree itself is never changed.
 
-The tests near a package are those of its folder, those with its name, and all files of tests that
-import it; ``--tests`` adds others. They run once without an error, and the lines that each one
-reaches are noted. Then an error is given the tests that reach its line, or all of them if none does
-(the line runs at import, or in another process). One line answers each error: ``caught``,
-``survived``, or ``no end`` if the tests did not end in time, which counts as caught. The exit code
-is 1 if an error survived.
+The tests near a package are those of its folder and those with its name, then all files of tests
+that import it; ``--tests`` adds others. They stop at the first failure, which counts if that test
+passes without the error. One line answers each error: ``caught`` with the test, ``survived``, or
+``no end`` if the tests did not end in time, which counts as caught. The exit code is 1 if an error
+survived.
 
 ``--list`` writes the places before any test runs; ``--again`` reads them, and finds each by its
 text, even if the line has moved. A survivor is either a missing test or an error that changes no
@@ -32,11 +31,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-
-import coverage
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPARED = {
@@ -163,23 +161,24 @@ def find_again(root: Path, place: Place) -> tuple[Place, tuple[int, int]] | None
     return None
 
 
-def tests_near(package: str) -> list[str]:
+def tests_near(package: str, *, own: bool) -> list[str]:
+    """Files of tests: the package's own, then (unless ``own``) all that import it."""
     mentions = re.compile(rf"trueodds\.{package}\b|from trueodds import [^\n]*\b{package}\b")
     found = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        own = package in path.parent.name or package in path.stem
-        if own or mentions.search(path.read_text("utf-8")):
-            found.append((not own, path.relative_to(ROOT).as_posix()))
+        is_own = package in path.parent.name or package in path.stem
+        if is_own or (not own and mentions.search(path.read_text("utf-8"))):
+            found.append((not is_own, path.relative_to(ROOT).as_posix()))
     return [path for _, path in sorted(found)]
 
 
 class Copy:
     """A copy of the tree, whose tests see its sources instead of the installed ones."""
 
-    failing: Sequence[str] = ()
-
     def __init__(self, folder: Path, marks: str, timeout: int) -> None:
         self.folder, self.marks, self.timeout = folder, marks, timeout
+        self.passing: set[str] = set()
+        self.failing: set[str] = set()
         names = ["src", "tests", "tools", "docs", "benchmarks", "examples", "studies"]
         ignored = shutil.ignore_patterns("__pycache__", "_build", "generated", "gallery")
         for name in names:
@@ -188,50 +187,49 @@ class Copy:
             if path.is_file():
                 shutil.copy2(path, folder)
 
-    def pytest(self, words: list[str], *options: str) -> int | None:
-        """The exit code of the tests, or None if they did not end in time."""
-        chosen = self.folder / "chosen-tests.txt"
-        words = [*words, *(f"--deselect={name}" for name in self.failing)]
-        chosen.write_text("\n".join(words) + "\n")
+    def first_failure(self, tests: Sequence[str]) -> str | None:
+        """The first test that fails, or an empty text; None if there is no end in time."""
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
+        command += ["-m", self.marks, "-rfE", *(f"--deselect={name}" for name in self.failing)]
         environment = os.environ | {
             "PYTHONPATH": str(self.folder / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",  # a stale one could hide an error
         }
         try:
             done = subprocess.run(
-                [*command, "-m", self.marks, *options, f"@{chosen}"],
-                cwd=self.folder, env=environment, capture_output=True, text=True, check=False,
-                timeout=self.timeout if options == () else None,
+                [*command, *tests], cwd=self.folder, env=environment, capture_output=True,
+                text=True, check=False, timeout=self.timeout,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return None
-        self.said = done.stdout + done.stderr
-        return done.returncode
+        if done.returncode in (0, 5):
+            return ""
+        found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", done.stdout, re.MULTILINE)
+        return found.group(1) if found else "nothing can be imported"
 
-    def lines_reached(self, tests: list[str]) -> coverage.CoverageData:
-        """Run the tests without an error, and note which lines each one reaches."""
-        source = self.folder / "src/trueodds"
-        options = (f"--cov={source}", "--cov-context=test", "--cov-report=", "-rfE", "--maxfail=20")
-        if self.pytest(tests, *options) not in (0, 1):
-            sys.exit(f"The tests cannot run:\n{self.said[-3000:]}")
-        self.failing = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", self.said, re.MULTILINE)
-        for name in self.failing:
-            print(f"fails without any error, and is left out: {name}")
-        reached = coverage.CoverageData(str(self.folder / ".coverage"))
-        reached.read()
-        return reached
-
-    def answer(self, place: Place, where: tuple[int, int], tests: list[str]) -> str:
+    def answer(self, place: Place, tests: Sequence[str]) -> tuple[str, str]:
         """Plant one error, and run the tests."""
+        found = find_again(self.folder, place)
+        if found is None:
+            return "gone", ""
         path = self.folder / place.file
         source = path.read_bytes()
-        path.write_bytes(source[: where[0]] + f"({place.after})".encode() + source[where[1] :])
-        try:
-            code = self.pytest(tests)
-        finally:
-            path.write_bytes(source)
-        return "no end" if code is None else "survived" if code in (0, 5) else "caught"
+        first, last = found[1]
+        planted = source[:first] + f"({place.after})".encode() + source[last:]
+        while True:
+            path.write_bytes(planted)
+            try:
+                failed = self.first_failure(tests)
+            finally:
+                path.write_bytes(source)
+            if failed is None:
+                return "no end", ""
+            if not failed:
+                return "survived", ""
+            if failed in self.passing or "::" not in failed or not self.first_failure([failed]):
+                self.passing.add(failed)
+                return "caught", failed
+            self.failing.add(failed)  # without the error too
 
 
 def main() -> int:
@@ -242,10 +240,12 @@ def main() -> int:
     parser.add_argument("--list", type=Path, help="write the places here before any test runs")
     parser.add_argument("--again", type=Path, help="read the places from here")
     parser.add_argument("--tests", nargs="*", default=[], help="more tests than the nearest")
+    parser.add_argument("--own", action="store_true", help="only the packages' own tests")
     parser.add_argument("--marks", default="not slow", help="tests that pytest selects")
     parser.add_argument(
-        "--timeout", type=int, default=300, help="seconds for the tests of an error"
+        "--timeout", type=int, default=600, help="seconds for each error"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="copies that work side by side")
     options = parser.parse_args()
     if options.again:
         drawn = [Place(**fields) for fields in json.loads(options.again.read_text())]
@@ -253,31 +253,28 @@ def main() -> int:
         drawn = draw(options.packages, options.count, options.seed)
     if options.list:
         options.list.write_text(json.dumps([asdict(place) for place in drawn], indent=1) + "\n")
-    tests = [path for package in options.packages for path in tests_near(package)]
-    tests = list(dict.fromkeys([*tests, *options.tests]))
+    near = {name: tests_near(name, own=options.own) for name in options.packages}
     count = dict.fromkeys(("caught", "survived", "no end", "gone"), 0)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(Path(folder), options.marks, options.timeout)
-        reached = copy.lines_reached(tests)
-        for number, drawn_place in enumerate(drawn, 1):
-            found = find_again(copy.folder, drawn_place)
-            if found is None:
-                answer = "gone"
-            else:
-                place, where = found
-                lines = reached.contexts_by_lineno(str(copy.folder / place.file))
-                contexts = {name.rpartition("|")[0] for name in lines.get(place.line, [])}
-                near = sorted(contexts - {""}, key=lambda name: _order(name, tests))
-                answer = copy.answer(place, where, near or tests)
-            count[answer] += 1
-            print(f"{number:3} {answer:8}  {drawn_place}", flush=True)
+    waiting = list(enumerate(drawn, 1))[::-1]
+
+    def work() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Copy(Path(folder), options.marks, options.timeout)
+            while waiting:
+                number, place = waiting.pop()
+                package = next(name for name in near if f"/{name}/" in place.file)
+                tests = dict.fromkeys([*near[package], *options.tests])
+                answer, by = copy.answer(place, list(tests))
+                count[answer] += 1
+                print(f"{number:3} {answer:8}  {place}  {by}".rstrip(), flush=True)
+
+    threads = [threading.Thread(target=work) for _ in range(options.jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     print(", ".join(f"{number} {name}" for name, number in count.items()))
     return int(count["survived"] > 0)
-
-
-def _order(name: str, tests: list[str]) -> int:
-    path = name.partition("::")[0]
-    return tests.index(path) if path in tests else len(tests)
 
 
 if __name__ == "__main__":
