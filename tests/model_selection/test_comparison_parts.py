@@ -9,8 +9,9 @@ import pytest
 from trueodds import IdentityCalibrator, compare_calibrators
 from trueodds.exceptions import TooFewRowsError
 from trueodds.inputs import Weights
-from trueodds.model_selection._comparison import HeldOut, choose
+from trueodds.model_selection._comparison import choose
 from trueodds.model_selection._folds import (
+    HeldOut,
     LossTable,
     cell_losses,
     deal_folds,
