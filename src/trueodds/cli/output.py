@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,12 +36,11 @@ LENGTH = 200
 
 
 def console() -> Any:
-    """A rich console on standard output, wide enough for whole tables in a pipe."""
+    """A rich console on standard output; in a pipe, wide enough for tables or as $COLUMNS."""
     from rich.console import Console
 
-    return Console(
-        width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False
-    )
+    own = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return Console(width=None if own else PIPE_WIDTH, highlight=False, soft_wrap=False)
 
 
 def emit_json(command: str, content: dict[str, Any]) -> None:
@@ -84,16 +84,30 @@ def interval(low: float | None, high: float | None, digits: int = 4) -> str:
 
 
 def show_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    left: int = 1,
+    whole: int = 0,
 ) -> None:
-    """Print a table whose first ``left`` columns are text and the others numbers."""
+    """Print a table whose first ``left`` columns are text and the others numbers.
+
+    Where there is little room, texts are folded, except those of the first ``whole`` columns.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
-        table.add_column(Text(printable(name)), justify="left" if position < left else "right")
+        is_text = position < left
+        table.add_column(
+            Text(printable(name)),
+            justify="left" if is_text else "right",
+            overflow="fold" if is_text else "ellipsis",
+            no_wrap=position < whole or not is_text,
+        )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     sys.stdout.write(printable(title) + "\n")

@@ -336,7 +336,8 @@ def fold_losses(calibrator: Calibrator, rows: Rows, features: Any = None) -> dic
             after = max(before + (after - sampled), 0.0)
         found[metric] = {"before": json_number(before), "after": json_number(after)}
     if binary and calibrator.complexity >= find_calibrator("isotonic").complexity:
-        formula = None if with_features else _formula(calibrator, cells, folds, table)
+        known = np.isfinite(table.mean("log_loss")) and not with_features
+        formula = None if not known else _formula(calibrator, cells, folds, table)
         found |= {} if formula is None else {"formula": formula}
     seconds = time.perf_counter() - start
     logger.info("measured losses of %s rows out of fold in %.3f s", f"{n_rows:,}", seconds)

@@ -105,12 +105,13 @@ def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
-    from trueodds.cli.draw import text_plot, unchanged
+    from trueodds.cli.draw import limits, text_plot, unchanged
 
     behind = unchanged(x, fitted.scale)
     marks = MARKS[:1] if len(curves) == 1 else MARKS[1:]
     pairs = [(mark, y) for mark, (_, y) in zip(marks, curves, strict=False)]
-    lines = ["calibrated probability", *text_plot(x, pairs, behind=behind)]
+    low, high = limits([y for _, y in pairs] + [y for y in (behind,) if y is not None])
+    lines = ["calibrated probability", *text_plot(x, pairs, low=low, high=high, behind=behind)]
     several = (fitted.n_classes or 2) > 2
     lines.append("score" + (" of a class; the others share the rest equally" if several else ""))
     legend = [
