@@ -282,6 +282,7 @@ def build_report(
                 level=level,
                 default=shown in (default_method(2), default_method(3)),
                 formula=_formula(comparison),
+                formula_verdict=comparison.formula_verdict,
                 groups=by_group,
             ),
             "diagnosis": diagnosis,
