@@ -104,7 +104,7 @@ def test_pooled_effects_are_named_next_to_one_map_and_instead_of_one_that_does_n
     assert found["recommendation"].startswith("calibrate; beta calibration reduces")
     assert "; pooled effects of region and age (method group) reduce" in found["recommendation"]
     found = said("beta", row("beta", 0.1, -0.05, 0.2), groups=pooled())
-    assert (found["status"], found["method"]) == ("groups", "identity")
+    assert (found["status"], found["method"]) == ("groups", "group")
     assert found["recommendation"].startswith("calibrate; pooled effects")
 
 

@@ -110,12 +110,16 @@ def verdict(
         words += f"; {pooled}"
     elif pooled is not None:
         status, words = "groups", f"calibrate; {pooled}, which one map for all rows cannot do"
+    method = recommended if status == "calibrate" else rows[0]["method"]
+    if status == "groups" and pooled is not None:
+        method = "group"
     return {
         "sentence": f"{finding} Recommendation: {words}.",
         "finding": finding,
         "recommendation": words,
         "status": status,
-        "method": recommended if status == "calibrate" else rows[0]["method"],
+        "method": method,
+        "pooled": pooled,
         "formula": formula if status == "calibrate" else None,
         "gain": chosen["gain"],
         "gain_low": chosen["gain_low"],
