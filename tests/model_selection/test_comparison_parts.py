@@ -254,11 +254,15 @@ def test_an_error_ends_the_work_without_a_warning_of_joblib(monkeypatch, n_jobs)
 
 @pytest.mark.parametrize(
     ("lead", "verdict"),
-    [(-1.0, "does as well here"), (1.9, "does as well here"), (3.4, "is better here")],
+    [
+        (-1.0, "does as well here"),
+        (1.9, "does as well here"),
+        (3.4, "is slightly better here; the default"),
+    ],
 )
 def test_a_formula_several_standard_errors_better_is_not_called_as_good(lead, verdict):
     gaps = np.random.default_rng(0).normal(size=400)
     gaps = (gaps - gaps.mean()) / gaps.std() + lead / 20  # a standard error is 1/20
     table = LossTable(Weights(None, np.ones(400)), {"formula": np.ones(400), "curve": 1 + gaps})
     assert table.is_close("formula", "curve")
-    assert table.verdict("formula", "curve") == verdict
+    assert table.verdict("formula", "curve").startswith(verdict)

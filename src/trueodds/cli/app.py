@@ -29,7 +29,7 @@ COMMANDS = {
     name: f"trueodds.cli.commands.{name}"
     for name in (
         *("evaluate", "compare", "report"),
-        *("fit", "apply", "threshold", "monitor", "stream", "show", "diff", "export"),
+        *("fit", "apply", "threshold", "update", "monitor", "stream", "show", "diff", "export"),
         *("methods", "demo"),
     )
 } | {"study": f"{STUDIES}.cli"}

@@ -148,6 +148,14 @@ class CalibratorComparison:
     _cells: Rows
     _first_repeat: dict[str, list[HeldOut]]
 
+    @property
+    def formula_verdict(self) -> str | None:
+        """How ``formula_as_good`` does, in words: as well here, or slightly better."""
+        if self.formula_as_good is None:
+            return None
+        table = self._tables[self.scoring]
+        return table.verdict(self.formula_as_good, self.recommended)
+
     def rows(self) -> list[dict[str, Any]]:
         """One plain dict for each method, simplest first.
 
@@ -179,13 +187,6 @@ class CalibratorComparison:
             "chosen": method == self.best_method,
             "recommended": method == self.recommended,
         }
-
-    @property
-    def formula_verdict(self) -> str | None:
-        """The formula "does as well here", or "is better here" by more than chance explains."""
-        if self.formula_as_good is None:
-            return None
-        return self._tables[self.scoring].verdict(self.formula_as_good, self.recommended)
 
     @property
     def gain_metric(self) -> Scoring:

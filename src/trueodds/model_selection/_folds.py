@@ -241,7 +241,9 @@ class LossTable:
     def verdict(self, formula: str, other: str) -> str:
         """What to say of a formula that is close: as good, or better beyond chance."""
         gap, error = self.difference(formula, other)
-        return "is better here" if gap < -CLEARLY * error else "does as well here"
+        if gap >= -CLEARLY * error:
+            return "does as well here"
+        return "is slightly better here; the default is safer, as it assumes no shape of the error"
 
     def relative_gain(self, method: str, base: str) -> tuple[float, float] | None:
         """1 − loss/loss of ``base`` with its standard error (delta method, paired).

@@ -26,7 +26,7 @@ from trueodds.cli.files.write import (
 )
 from trueodds.cli.files.xlsx import Sheet, add_columns
 from trueodds.cli.output import emit_json, note, working
-from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.columns import ColumnNames, map_features
 from trueodds.cli.rows.options import RowOptions
 from trueodds.cli.rows.prepare import GOOD, examine, in_words
 from trueodds.exceptions import InputError
@@ -135,15 +135,11 @@ def apply(
     check_target(output, force=force)
     fitted = o.load_map(map_file, data.file)
     _check_interval(fitted, interval, map_file)
-    features = _features_of(fitted)
+    features, categories = map_features(fitted)
     columns = ColumnNames(
         tuple(data.score),
         features=features,
-        categories=tuple(
-            name
-            for name, known in zip(features, getattr(fitted, "categories", ()), strict=True)
-            if known is not None
-        ),
+        categories=categories,
         scale=fitted.scale,
         sums_to_one=fitted.rows_sum_to_one,
         unit=data.unit,
@@ -257,16 +253,6 @@ def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
             f"the intervals of {name} have confidence level {fitted.band.level:g}; pass "
             f"--interval {fitted.band.level:g}."
         )
-
-
-def _features_of(fitted: Any) -> tuple[str, ...]:
-    """Feature columns that a tree or a group map reads."""
-    names = tuple(name for name in fitted.used_features if isinstance(name, str))
-    if len(names) < len(fitted.used_features):
-        raise InputError(
-            "the map's features have no names, so the command cannot find their columns."
-        )
-    return names
 
 
 def _new_columns(fitted: Any, name: str, n_scores: int) -> list[str]:

@@ -16,7 +16,7 @@ from trueodds.cli.files.write import STANDARD_OUTPUT
 __all__ = ["DATA", "MAPS", "OUTPUTS", "keeps_its_input"]
 
 DATA, MAPS = ("file", "files"), ("map_file", "parent")
-OUTPUTS = ("output", "state", "html", "metrics", "refit", "map_out")
+OUTPUTS = ("output", "state", "html", "metrics", "map_out")
 """What the arguments of every command are called that name files."""
 
 
