@@ -1,7 +1,7 @@
 """What a row is worth: :class:`Weights`.
 
-An **importance** (``sample_weight``) states how much a row matters. The row stays one observation, so
-only the ratios of importances have a meaning: a common factor changes nothing.
+An **importance** (``sample_weight``) states how much a row matters. The row stays one observation,
+so only the ratios of importances have a meaning: a common factor changes nothing.
 
 A **count** (``counts``, and the columns ``n_neg`` and ``n_pos`` of a :class:`~trueodds.ScoreTable`)
 states how often a row occurred: a count of k equals k equal rows.
