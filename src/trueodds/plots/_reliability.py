@@ -23,11 +23,13 @@ from trueodds.plots._look import (
     GAP,
     LANDSCAPE,
     NEUTRAL,
+    Picture,
     axes_or_new,
     color_of,
     line_of,
     marker_of,
     pyplot,
+    settle,
 )
 
 __all__ = ["ReliabilityDisplay"]
@@ -50,7 +52,7 @@ MOST_IN_TITLE = 34
 INSIDE: dict[str, Any] = {"loc": "upper left", "framealpha": 0.8}
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Picture):
     """Frequencies against probabilities, with bands, for one model or several.
 
     Make one with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_curves`; then
@@ -262,6 +264,9 @@ class ReliabilityDisplay:
             ax.set_title(_default_title(self.curves) if title is None else title)
         if legend:
             _draw_legend(ax, self.curves, beside=beside)
+        if beside:
+            ax.set_anchor("W")  # the legend is at the right
+            settle(ax.figure)
         return self
 
     def plot_grid(
@@ -321,6 +326,7 @@ class ReliabilityDisplay:
             fontsize="small",
             frameon=False,
         )
+        settle(figure)
         self.figure_, self.ax_, self.hist_ax_ = figure, axes, None
         return self
 
