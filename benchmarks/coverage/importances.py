@@ -9,8 +9,8 @@ outcome was censored (inverse probability of censoring, some 35% unknown). For e
 prints
 
 - the mean effective number of rows, (Σw)²/Σw²;
-- the excess log-loss over the true probabilities, times 10,000, with its standard error, and that of a fit
-  without importances to that many rows of the target population itself;
+- the excess log-loss over the true probabilities, times 10,000, with its standard error, and that
+  of a fit without importances to that many rows of the target population itself;
 - the share of scores of the target population whose probability is inside the 90% interval;
 - by how many standard errors the out-of-fold log-loss that ``compare_calibrators`` claims differs
   from that on 100,000 fresh rows: the mean over the repeats, and the share beyond two.

@@ -277,7 +277,7 @@ def test_importance_weights_of_any_scale_give_the_same_choice(sure):
 def test_folds_are_balanced_by_class_and_share_nothing():
     rng = np.random.default_rng(6)
     scores, codes = rng.random(103), (rng.random(103) < 0.2).astype(np.intp)
-    folds = deal_folds(*Rows(scores, codes).distinct(), 5, 0)
+    folds = deal_folds(Rows(scores, codes), 5, 0)
     for k in range(2):
         sizes = np.bincount(folds.fold_of_row[codes == k], minlength=5)
         assert np.ptp(sizes) <= 1

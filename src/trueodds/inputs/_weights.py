@@ -1,7 +1,7 @@
 """What a row is worth: :class:`Weights`.
 
-An **importance** (``sample_weight``) states how much a row matters. The row stays one observation, so
-only the ratios of importances have a meaning: a common factor changes nothing.
+An **importance** (``sample_weight``) states how much a row matters. The row stays one observation,
+so only the ratios of importances have a meaning: a common factor changes nothing.
 
 A **count** (``counts``, and the columns ``n_neg`` and ``n_pos`` of a :class:`~trueodds.ScoreTable`)
 states how often a row occurred: a count of k equals k equal rows.
@@ -86,6 +86,12 @@ class Weights:
     def counted(cls, count: Floats | None) -> Self | None:
         """Counts as weights; None stays None."""
         return None if count is None else cls(None, count)
+
+    @classmethod
+    def recounted(cls, weights: Weights | None, count: Any) -> Self:
+        """The importances of rows, if there are any, with other counts."""
+        importance = None if weights is None else weights.importance
+        return cls(importance, np.asarray(count, dtype=np.float64))
 
     def scaled(self) -> Self | None:
         """The same weights with importances that sum to the effective rows."""

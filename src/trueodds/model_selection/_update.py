@@ -131,6 +131,7 @@ def update_model(
     method: Method = "closed_test",
     alpha: float = 0.05,
     sample_weight: Any = None,
+    counts: Any = None,
     classes: Any = None,
 ) -> ModelUpdate:
     """Update a prediction model for another population, by as much as its rows can support.
@@ -153,7 +154,9 @@ default="closed_test"
     alpha : float, default=0.05
         Level of the tests; as a closed procedure, of all of them together.
     sample_weight : array-like of shape (n,), default=None
-        A row is one independent observation for the tests, whatever its weight.
+        Importance of each row, which stays one observation.
+    counts : array-like of shape (n,), default=None
+        How often each row occurred: a count of k equals k repetitions.
     classes : array-like, default=None
         Both labels, the event last.
 
@@ -186,7 +189,13 @@ default="closed_test"
     check_choice(method, METHODS, "method")
     alpha = check_level(alpha, "alpha")
     rows = Rows.read(
-        y_prob, y_true, sample_weight, scale="probability", classes=classes, words=METRIC_WORDS
+        y_prob,
+        y_true,
+        sample_weight,
+        counts,
+        scale="probability",
+        classes=classes,
+        words=METRIC_WORDS,
     )
     if rows.scores.ndim != 1:
         raise InputError(f"update_model needs two classes; got {rows.n_classes}.")
