@@ -41,7 +41,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from trueodds.exceptions import TrueoddsWarning
 from trueodds.model_selection import compare_calibrators
-from trueodds.plots import CriticalDifferenceDisplay
+from trueodds_studies import CriticalDifferenceDisplay
 
 SETS = [
     "2dplanes",

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trueodds.stats import average_ranks, friedman_test
 from trueodds_studies import find_study, run_study
 from trueodds_studies._report import Claim
 from trueodds_studies._study import Results
@@ -28,6 +27,7 @@ from trueodds_studies.papers.beta.numbers import (
 from trueodds_studies.papers.beta.program import LiblinearCalibrator
 from trueodds_studies.papers.beta.ranks import duel
 from trueodds_studies.papers.beta.report import all_claims
+from trueodds_studies.stats import average_ranks, friedman_test
 
 REASONS = {"protocol", "data", "learner", "measure", "solver", "criterion", "refuted"}
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from trueodds.stats import SignTest
 from trueodds_studies import find_study, run_study
 from trueodds_studies._study import Results
 from trueodds_studies.papers.trees import learners
@@ -27,6 +26,7 @@ from trueodds_studies.papers.trees.numbers import (
 from trueodds_studies.papers.trees.report import report
 from trueodds_studies.papers.trees.study import log_odds
 from trueodds_studies.papers.trees.svm_example import example_rows, example_tasks
+from trueodds_studies.stats import SignTest
 
 
 def test_the_papers_tables_are_typed_in_right():

@@ -46,7 +46,9 @@ def test_a_refusal_names_the_value_and_its_place():
         BetaCalibrator().fit([0.2, 0.7, 0.8], [0, 0, 1], counts=[1, 1e300, 1])
 
 
-@pytest.mark.parametrize("case", [case for case in BINARY if "weights" in case.name], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in BINARY if "weights" in case.name], ids=lambda case: case.name
+)
 def test_importances_of_any_size_give_probabilities(case):
     found = outcome("beta", case)
     assert found["kind"] == "finite", found["words"]

@@ -329,8 +329,8 @@ def test_version_and_help(run):
         (["evaluate", "x.csv", "--scale", "odds"], "odds"),
         (["evaluate", "x.csv", "--max-rows", "1"], "max-rows"),
         (["fit", "x.csv", "-m", "bta"], "did you mean 'beta'"),
-        (["fit", "x.csv", "-m", "tree"], "--feature"),
-        (["fit", "x.csv", "-m", "beta", "--feature", "x"], "does not use --feature"),
+        (["fit", "x.csv", "-m", "tree"], "pass --group COLUMN"),
+        (["fit", "x.csv", "-m", "beta", "--feature", "x"], "does not use --group"),
         (["evaluate", __file__, "--memory", "lots", "--format", "csv"], "--memory"),
         (["apply", "map.json", "x.csv", "-o", "out.xyz"], "--output-format"),
     ],
@@ -418,7 +418,7 @@ def test_shell_completion(tmp_path):
         ("trueodds fit x -m iso", 4, "isotonic"),
     ]:
         result = subprocess.run(
-            [sys.executable, "-m", "trueodds.cli"],
+            [sys.executable, "-m", "trueodds"],
             env={**environment, "COMP_WORDS": words, "COMP_CWORD": str(cword)},
             capture_output=True,
             text=True,
@@ -447,6 +447,38 @@ def test_validation_is_a_section_of_its_own(run, data, table):
     printed = run("evaluate", path, *columns("--threshold", "0.2")).out
     assert "net benefit (treat none: 0)" in printed
     assert "Calibration slope" not in printed
+
+
+def test_update_is_that_of_python(run, data, table, tmp_path):
+    from trueodds import load
+    from trueodds.model_selection import update_model
+
+    expected = update_model(table["y"].to_numpy(), table["p"].to_numpy(), level=0.95)
+    options = columns("--level", "0.95", "-o", tmp_path / "update.json")
+    found = run("update", data / "scores.parquet", *options, "--json").json
+    assert found["update"] == json.loads(json.dumps(expected.to_dict()))
+    saved = load(tmp_path / "update.json")
+    assert saved == expected.map_.with_classes(saved.classes)
+    assert saved.metadata["method"] == f"update: {expected.method}"
+    printed = run("update", data / "scores.parquet", *options, "--force").out
+    assert str(expected) in printed
+    assert run("update", data / "scores.parquet", *columns("--scale", "logit")).code == 2
+    curve = run("update", data / "scores.parquet", *columns("-m", "curve", "--json")).json
+    assert curve["update"]["coefficients"] == {}
+
+
+def test_validation_of_each_group_is_that_of_python(run, data, table):
+    from trueodds.metrics import validation_report
+
+    options = columns("--validation", "--group", "g", "--resamples", "50")
+    found = run("evaluate", data / "scores.parquet", *options, "--json").json
+    given = table["y"], table["p"]
+    expected = validation_report(*given, groups={"g": table["g"]}, n_resamples=50)
+    expected = [group.to_dict() for group in expected.groups]
+    assert len(expected) > 1
+    assert found["validation"]["groups"] == json.loads(json.dumps(expected))
+    shown = run("evaluate", data / "scores.parquet", *options).out
+    assert "validation of each group" in shown
 
 
 def test_validation_needs_two_classes_and_a_threshold_below_one(run, data):

@@ -69,8 +69,8 @@ def test_the_result_depends_on_the_seed_alone(sample):
         confidence_interval(metrics.log_loss, y, p, random_state=state, **options)
 
 
-def test_groups_are_drawn_together():
-    # Ten copies of each row say no more than one: the error is that of the groups.
+def test_clusters_are_drawn_together():
+    # Ten copies of each row say no more than one: the error is that of the clusters.
     rng = np.random.default_rng(0)
     p, y = labeled(overconfident, rng, 100)
     group = np.repeat(np.arange(100), 10)
@@ -80,23 +80,23 @@ def test_groups_are_drawn_together():
         metrics.brier_score, np.repeat(y, 10), np.repeat(p, 10), **options
     )
     clustered = confidence_interval(
-        metrics.brier_score, np.repeat(y, 10), np.repeat(p, 10), groups=group, **options
+        metrics.brier_score, np.repeat(y, 10), np.repeat(p, 10), clusters=group, **options
     )
     assert np.allclose(clustered.replicates, single.replicates)
     assert naive_interval.standard_error < 0.5 * clustered.standard_error
 
 
-def test_weights_and_groups_of_rows_without_weight_are_left_out(sample):
+def test_weights_and_clusters_of_rows_without_weight_are_left_out(sample):
     p, y = sample
     w = np.ones(len(y))
     w[::2] = 0
     group = np.arange(len(y)) // 4
     options = {"n_resamples": 50, "random_state": 0}
     weighted = confidence_interval(
-        metrics.brier_score, y, p, sample_weight=w, groups=group, **options
+        metrics.brier_score, y, p, sample_weight=w, clusters=group, **options
     )
     dropped = confidence_interval(
-        metrics.brier_score, y[1::2], p[1::2], groups=group[1::2], **options
+        metrics.brier_score, y[1::2], p[1::2], clusters=group[1::2], **options
     )
     assert np.allclose(weighted.replicates, dropped.replicates)
 
@@ -151,8 +151,8 @@ def test_what_cannot_be_resampled_is_refused(sample):
         confidence_interval(metrics.brier_score, y, p, method="normal")
     with pytest.raises(InputError, match="n_resamples must be an integer of at least 20"):
         confidence_interval(metrics.brier_score, y, p, n_resamples=5)
-    with pytest.raises(InputError, match=r"groups must have shape \(400,\)"):
-        confidence_interval(metrics.brier_score, y, p, groups=[1, 2])
+    with pytest.raises(InputError, match=r"clusters must have shape \(400,\)"):
+        confidence_interval(metrics.brier_score, y, p, clusters=[1, 2])
     with pytest.raises(InputError, match="random_state must be"):
         confidence_interval(metrics.brier_score, y, p, random_state="seed")
 

@@ -60,8 +60,8 @@ def test_default_metrics_and_the_table(rows, model):
 def test_each_group_is_left_out_once(rows, model):
     X, y = rows
     site = np.repeat(["a", "b", "c"], 50)
-    found = validate_model(model, X, y, method="internal_external", groups=site, metrics=ONLY)
-    assert found.groups == ("a", "b", "c")
+    found = validate_model(model, X, y, method="internal_external", clusters=site, metrics=ONLY)
+    assert found.clusters == ("a", "b", "c")
     own = model.fit(X[50:], y[50:]).predict_proba(X[:50])
     assert found.replicates["brier_score"][0] == pytest.approx(brier_score(y[:50], own))
     assert found.corrected["brier_score"] == pytest.approx(found.replicates["brier_score"].mean())
@@ -85,7 +85,7 @@ def test_rows_of_a_group_are_drawn_together(rows, model):
     unit = np.repeat(np.arange(15), 10)
     marked = np.column_stack([X, np.arange(150)])
     spy = Spy(max_iter=2000)
-    validate_model(spy, marked, y, groups=unit, metrics=ONLY, n_resamples=3, random_state=0)
+    validate_model(spy, marked, y, clusters=unit, metrics=ONLY, n_resamples=3, random_state=0)
     assert len(seen) == 1 + 3
     for drawn in seen[1:]:
         groups = {row // 10 for row in drawn}
@@ -112,7 +112,9 @@ def test_a_slope_that_is_not_finite_is_left_out_with_a_warning(rows):
 
 def test_what_cannot_be_validated_is_refused(rows, model):
     X, y = rows
-    with pytest.raises(InputError, match="needs groups= with at least two different groups; got 0"):
+    with pytest.raises(
+        InputError, match="needs clusters= with at least two different clusters; got 0"
+    ):
         validate_model(model, X, y, method="internal_external")
     with pytest.raises(InputError, match="two classes; got 3"):
         validate_model(model, X, np.arange(150) % 3)

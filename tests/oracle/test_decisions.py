@@ -120,90 +120,13 @@ def test_estimated_base_rate_has_the_greatest_likelihood(figures):
     figures.compare(SOURCE, decisions.estimate_prior(p, 0.4), Near(best.x, 1e-6))
 
 
-# --- comparisons over data sets ----------------------------------------------------------------
+# --- p-values ----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def table():
-    """Fifteen data sets, five methods, results with ties."""
-    rng = np.random.default_rng(0)
-    return np.round(rng.random((15, 1)) + 0.1 * rng.random((15, 5)) + np.arange(5) * 0.02, 2)
-
-
-def test_ranks_friedman_nemenyi_and_holm(table, figures):
-    n, k = table.shape
-    names = list("abcde")
-    ranks = stats.rankdata(table, axis=1).mean(0)
-    chi = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
-    f = (n - 1) * chi / (n * (k - 1) - chi)
-    found = statistics.friedman_test(table, methods=names)
-    figures.compare(
-        "stats",
-        [
-            statistics.average_ranks(table).ranks,
-            found.chi_square,
-            found.chi_square_p_value,
-            found.f_statistic,
-            found.f_p_value,
-        ],
-        [ranks, chi, stats.chi2.sf(chi, k - 1), f, stats.f.sf(f, k - 1, (k - 1) * (n - 1))],
-    )
-    corrected = statistics.friedman_test(table, correct_ties=True)
-    figures.compare(
-        "stats",
-        [corrected.chi_square, corrected.chi_square_p_value],
-        list(stats.friedmanchisquare(*table.T)),
-    )
-    error = np.sqrt(k * (k + 1) / (6 * n))
-    nemenyi = statistics.nemenyi(table)
-    gap = np.abs(ranks[:, None] - ranks)
-    pairs = stats.studentized_range.sf(gap / error * np.sqrt(2), k, np.inf)
-    figures.compare(
-        "stats",
-        [nemenyi.critical_difference, nemenyi.p_values],
-        [stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * error, pairs],
-        rel=1e-5,
-    )
-    tested = {
-        one.second: one for one in statistics.holm(table, methods=names, control="a").comparisons
-    }
-    z = (ranks[0] - ranks[1:]) / error
-    p_values = 2 * stats.norm.sf(np.abs(z))
-    figures.compare(
-        "stats",
-        [[tested[m].z, tested[m].p_value, tested[m].adjusted_p_value] for m in names[1:]],
-        np.column_stack([z, p_values, oracles.holm(p_values)]),
-    )
+def test_adjusted_p_values_and_the_corrected_t_test(figures):
     some = np.array([0.01, 0.04, 0.03, 0.005, 0.04])
     figures.compare("stats", statistics.holm_adjust(some), oracles.holm(some))
-
-
-def test_two_methods(table, figures):
-    a, b = table[:, 0], table[:, 1]
     first, second = np.random.default_rng(1).random((2, 12))
-    wilcoxon = statistics.wilcoxon_signed_rank(first, second)
-    rank = stats.rankdata(np.abs(first - second))
-    better = stats.wilcoxon(first, second)
-    sums = [rank[first < second].sum(), rank[first > second].sum()]
-    figures.compare(
-        "stats",
-        [wilcoxon.first_sum, wilcoxon.second_sum, wilcoxon.p_value],
-        [*sums, better.pvalue],
-    )
-    wins, draws, losses = (int(np.sum(x)) for x in (a < b, a == b, a > b))
-    for how in ("split", "drop"):
-        half = draws // 2 if how == "split" else 0
-        p_value = stats.binomtest(wins + half, wins + losses + 2 * half).pvalue
-        sign = statistics.sign_test(a, b, draws=how)
-        figures.compare(
-            "stats",
-            [sign.wins, sign.draws, sign.losses, sign.p_value],
-            [wins, draws, losses, p_value],
-        )
-    share = (a - b) / b
-    interval = stats.t.interval(0.9, 14, share.mean(), stats.sem(share))
-    gain = statistics.relative_gain_interval(a, b)
-    figures.compare("stats", [gain.mean, gain.low, gain.high], [share.mean(), *interval])
     d = first - second
     error = np.sqrt((1 / 12 + 1 / 9) * d.var(ddof=1))
     test = statistics.corrected_resampled_t_test(first, second, n_train=9, n_test=1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
     "NOTHING",
+    "aligned_table",
     "count_text",
     "counted",
     "decimal_text",
@@ -25,6 +26,7 @@ __all__ = [
     "share_percent_text",
     "signed_percent_text",
     "significant",
+    "times_text",
 ]
 
 NOTHING = "–"
@@ -252,3 +254,54 @@ def significant(value: float | None, digits: int = 3) -> str:
         return "0"
     places = digits - 1 - math.floor(math.log10(abs(value)))
     return fixed(value, min(max(places, 0), MOST_PLACES))
+
+
+def times_text(excess: Mapping[str, Any], events: str, others: str) -> str:
+    """Format how many times as many events occurred as predicted; of common events, the others.
+
+    Parameters
+    ----------
+    excess : dict
+        ``predicted``, ``observed``, and ``low`` and ``high``, the ends of the interval of the
+        frequency, with its ``level``.
+    events, others : str
+        Names of what occurred and of what did not.
+
+    Examples
+    --------
+    >>> rare = {"predicted": 0.002, "observed": 0.0122, "low": 0.009, "high": 0.016, "level": 0.9}
+    >>> times_text(rare, "positives", "negatives")
+    '6.1 times as many positives as predicted, 90% CI 4.5–8'
+    >>> common = {"predicted": 0.98, "observed": 0.9, "low": 0.88, "high": 0.92, "level": 0.9}
+    >>> times_text(common, "right", "wrong")
+    '5 times as many wrong as predicted, 90% CI 4–6'
+    """
+    keys = ("predicted", "observed", "low", "high")
+    predicted, observed, low, high = (excess[key] for key in keys)
+    if predicted + observed > 1:
+        events = others
+        predicted, observed, low, high = 1 - predicted, 1 - observed, 1 - high, 1 - low
+    if predicted <= 0:
+        return f"{events} that had probability 0"
+    at, start, end = (_factor(value / predicted) for value in (observed, low, high))
+    ends = f"{100 * excess['level']:g}% CI {start}–{end}"
+    return f"{at} times as many {events} as predicted, {ends}"
+
+
+def _factor(value: float) -> str:
+    """A factor: two decimals below 2, one below 10."""
+    places = 2 if value < 2 else 1 if value < 10 else 0
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def aligned_table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Lines of a table for reading: the first column left, the others right."""
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [header, *cells]
+    )

@@ -10,12 +10,26 @@ from contextlib import contextmanager
 from typing import Any
 
 from trueodds.basics.progress import Progress
-from trueodds.basics.shown import json_printable, printable
+from trueodds.basics.shown import json_printable, one_line, printable
 from trueodds.basics.wording import decimal_text
 
-__all__ = ["console", "emit_json", "interval", "note", "number", "say", "show_table", "working"]
+__all__ = [
+    "console",
+    "emit_json",
+    "in_brief",
+    "interval",
+    "losses_text",
+    "note",
+    "number",
+    "say",
+    "show_table",
+    "working",
+]
 
 PIPE_WIDTH = 160
+PAIR = ("before", "after")
+LENGTH = 200
+"""Longest text shown of one value."""
 
 
 def console() -> Any:
@@ -82,6 +96,47 @@ def show_table(
         table.add_row(*(Text(printable(cell)) for cell in row))
     sys.stdout.write(printable(title) + "\n")
     console().print(table)
+
+
+def in_brief(value: Any) -> str:
+    """Format any JSON value on one line; long lists as their length and range."""
+    if isinstance(value, str):
+        return one_line(value, LENGTH)
+    if isinstance(value, list) and len(value) > 8:
+        numbers = [v for v in value if type(v) in (int, float)]
+        if len(numbers) == len(value):
+            return f"{len(value):,} numbers from {min(numbers):.6g} to {max(numbers):.6g}"
+        return f"{len(value):,} entries"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        families = ", ".join(str(entry.get("family", "…")) for entry in value)
+        return one_line(f"{len(value)} maps: {families}", LENGTH)
+    return one_line(json.dumps(value, ensure_ascii=False), LENGTH)
+
+
+def losses_text(metadata: dict[str, Any]) -> str:
+    """Format the losses before and after, and the rows that they were measured on."""
+    losses = metadata.get("losses", {})
+    words = [
+        f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
+        + (f" (one map: {_loss(losses[name]['one_map'])})" if "one_map" in losses[name] else "")
+        for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
+        if name in losses
+    ]
+    if not words:
+        return ""
+    sizes = []
+    if "folds" in losses:
+        sizes.append(f"{losses['folds']:,} folds")
+    if "rows" in losses:
+        whole = metadata.get("rows", 0)
+        of_all = f" of {whole:,}" if losses["rows"] < whole else ""
+        sizes.append(f"{losses['rows']:,}{of_all} rows")
+    measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ", out of fold"
+    return f"{', '.join(words)}{measured}"
+
+
+def _loss(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4f}"
 
 
 @contextmanager

@@ -24,7 +24,7 @@ __all__ = [
     "check_positive_class",
     "dense_labels",
     "direction_hint",
-    "encode_groups",
+    "encode_clusters",
     "encode_labels",
     "is_missing",
     "known_codes",
@@ -387,15 +387,15 @@ def is_missing(label: Any) -> bool:
         return type(label).__name__ == "NAType"
 
 
-def encode_groups(groups: Any, n_rows: int) -> tuple[Labels, npt.NDArray[Any]]:
-    """Code groups of rows as 0 … n_groups − 1, and what the codes stand for."""
-    array = as_dense(groups, "groups")
+def encode_clusters(clusters: Any, n_rows: int) -> tuple[Labels, npt.NDArray[Any]]:
+    """Code clusters of rows as 0 … n_clusters − 1, and what the codes stand for."""
+    array = as_dense(clusters, "clusters")
     if array.shape != (n_rows,):
-        raise InputError(f"groups must have shape ({n_rows},); got {array.shape}.")
+        raise InputError(f"clusters must have shape ({n_rows},); got {array.shape}.")
     try:
         names, unit = np.unique(array, return_inverse=True)
     except TypeError:
         kinds = sorted({type(name).__name__ for name in array.tolist()})
-        raise InputError(f"groups must be of one type that sorts; got {kinds}.") from None
-    _check_lengths(names, "groups")
+        raise InputError(f"clusters must be of one type that sorts; got {kinds}.") from None
+    _check_lengths(names, "clusters")
     return unit.astype(np.intp, copy=False), names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueodds.basics.shown import shown
-from trueodds.basics.wording import count_text, counted, p_text, percent_text
+from trueodds.basics.wording import count_text, counted, p_text, percent_text, times_text
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ FEW_ROWS = 100
 """Rows below which a finding of no miscalibration has a caution."""
 SMALL_ERROR = 0.02
 """Error that is called small, relative with two classes and absolute with several."""
+NAMES_OF_EVENTS = {"positive": ("positives", "negatives"), "right": ("right", "wrong")}
+"""What rows with the event, and those without it, are called."""
 PARTS = 5
 CLEAR = 3.0
 """Standard errors at or above which a part of the scale is named."""
@@ -101,21 +103,29 @@ def _also(groups: Groups) -> str:
 
 
 def _worst(flagged: list[dict[str, Any]]) -> str:
-    """Describe the first flagged group; groups are sorted."""
+    """Describe the first flagged group, which is the worst, where it is off most."""
     group = flagged[0]
     name = f"{group['column']} = {group['value']}"
     p = group["p_adjusted"] if group["p_adjusted"] is not None else group["p_value"]
     where = f"In {name}" if len(flagged) == 1 else f"In the worst, {name}"
+    worst, event = group["worst"], group["event"]
+    events, others = NAMES_OF_EVENTS[event]
+    predicted = percent_text(worst["predicted"])
+    if worst["between"] is None:
+        said = f"the model predicts {predicted} on average"
+    else:
+        said = f"when the model predicts {predicted}"
+    joint = ", " if worst["between"] is not None else "; "
     return (
-        f"{where}, the model predicts {percent_text(group['predicted'])} on average; "
-        f"{_are_positive(group['observed'])} (adjusted {p_text(p)})."
+        f"{where}, {said}{joint}{_happen(worst['observed'], event)} "
+        f"({times_text(worst, events, others)}; adjusted {p_text(p)})."
     )
 
 
-def _are_positive(share: float) -> str:
+def _happen(share: float, event: str = "positive") -> str:
     if share in (0.0, 1.0):
-        return "none are positive" if share == 0 else "all are positive"
-    return f"{percent_text(share)} are positive"
+        return f"none are {event}" if share == 0 else f"all are {event}"
+    return f"{percent_text(share)} are {event}"
 
 
 def _number_off(expected: float, happened: float) -> str:
@@ -149,9 +159,7 @@ def _places(curve: ReliabilityCurve) -> list[str]:
         clear = np.flatnonzero(side & (np.abs(z) > CLEAR))
         if len(clear):
             worst = clear[np.argmax(np.abs(z[clear]))]
-            said.append(
-                f"when it predicts {percent_text(mean[worst])}, {_are_positive(seen[worst])}"
-            )
+            said.append(f"when it predicts {percent_text(mean[worst])}, {_happen(seen[worst])}")
     if not said:
         return []
     text = "; ".join(said)

@@ -25,7 +25,7 @@ from trueodds.inputs import (
     check_integer,
     check_jobs,
     check_level,
-    encode_groups,
+    encode_clusters,
     is_choice,
 )
 from trueodds.metrics._errors import debiased_calibration_error
@@ -152,41 +152,41 @@ MOST_WRITTEN_OUT = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is resampled: rows, of which equal ones are counted, or whole groups of rows.
+    """What is resampled: rows, of which equal ones are counted, or whole clusters of rows.
 
     Parameters
     ----------
     importance : ndarray of shape (n,) or None
     sizes : ndarray of shape (n,)
         How often each row occurred.
-    group : ndarray of shape (n,) or None
-        The group of each row, if groups are drawn.
+    cluster : ndarray of shape (n,) or None
+        The cluster of each row, if clusters are drawn.
     n_units : int
-        Rows with their repetitions, or groups.
+        Rows with their repetitions, or clusters.
     """
 
     importance: Floats | None
     sizes: Floats
-    group: Labels | None
+    cluster: Labels | None
     n_units: int
 
     def weights(self, drawn: npt.NDArray[Any]) -> Weights:
-        """The rows' weights if each row, or group, occurs so often."""
+        """The rows' weights if each row, or cluster, occurs so often."""
         drawn = drawn.astype(np.float64)
         return Weights(
-            self.importance, drawn if self.group is None else self.sizes * drawn[self.group]
+            self.importance, drawn if self.cluster is None else self.sizes * drawn[self.cluster]
         )
 
     def bootstrap(self, rng: np.random.Generator) -> Weights:
         """Weights of one bootstrap sample: as many units as there are, drawn with replacement."""
         if (
-            self.group is None
+            self.cluster is None
             and self.n_units > MOST_DRAWN_SINGLY
             and self.n_units > len(self.sizes)
         ):
             return self.weights(rng.multinomial(self.n_units, self.sizes / self.sizes.sum()))
         drawn = rng.integers(0, self.n_units, self.n_units)
-        if self.group is not None or self.n_units == len(self.sizes):
+        if self.cluster is not None or self.n_units == len(self.sizes):
             return self.weights(np.bincount(drawn, minlength=self.n_units))
         drawn = np.searchsorted(np.cumsum(self.sizes), drawn, side="right")
         return self.weights(np.bincount(drawn, minlength=len(self.sizes)))
@@ -198,7 +198,7 @@ class Units:
         sums over blocks: leaving out blocks estimates the same number.
         """
         blocks = min(self.n_units, JACKKNIFE_BLOCKS)
-        if self.group is not None or self.n_units == len(self.sizes):
+        if self.cluster is not None or self.n_units == len(self.sizes):
             block_of = rng.permutation(self.n_units) % blocks
             for block in range(blocks):
                 yield self.weights(block_of != block)
@@ -214,21 +214,21 @@ class Units:
 
 
 def read_units(
-    y_true: Any, y_prob: Any, sample_weight: Any, counts: Any, groups: Any, classes: Any
+    y_true: Any, y_prob: Any, sample_weight: Any, counts: Any, clusters: Any, classes: Any
 ) -> tuple[Forecasts, Units]:
     """Validate everything once, before anything is resampled."""
     sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
     importance = None if sample.weight is None else sample.weight.importance
     sizes = np.ones(len(sample)) if sample.weight is None else sample.weight.row_counts
-    group: Labels | None = None
+    cluster: Labels | None = None
     n_units = sample.n_rows
-    if groups is not None:
-        codes, _ = encode_groups(groups, len(as_dense(y_prob, "y_prob")))
-        found, group = np.unique(codes[kept], return_inverse=True)
+    if clusters is not None:
+        codes, _ = encode_clusters(clusters, len(as_dense(y_prob, "y_prob")))
+        found, cluster = np.unique(codes[kept], return_inverse=True)
         n_units = len(found)
     if n_units < 2:
-        raise InputError(f"resampling needs at least 2 rows (or groups); got {n_units}.")
-    return sample, Units(importance, sizes, group, n_units)
+        raise InputError(f"resampling needs at least 2 rows (or clusters); got {n_units}.")
+    return sample, Units(importance, sizes, cluster, n_units)
 
 
 def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
@@ -344,7 +344,7 @@ def confidence_interval(
     level: float = 0.9,
     method: Method = "auto",
     n_resamples: int = 1000,
-    groups: Any = None,
+    clusters: Any = None,
     sample_weight: Any = None,
     counts: Any = None,
     classes: Any = None,
@@ -372,8 +372,8 @@ def confidence_interval(
         though their replicates are not. ``"auto"``: ``"centered"`` (on the squared scale) for
         :func:`debiased_calibration_error`, otherwise ``"bca"``.
     n_resamples : int, default=1000
-    groups : array-like of shape (n,), default=None
-        Rows that belong together (one patient, one day) are drawn together.
+    clusters : array-like of shape (n,), default=None
+        Rows that belong together (one patient, one day) have the same value and are drawn together.
     random_state : int or Generator, default=None
         The result depends on it, but not on ``n_jobs``.
     n_jobs : int, default=None
@@ -389,9 +389,9 @@ def confidence_interval(
 
     Notes
     -----
-    A row (or group) is one independent observation, whatever its importance. Rows are resampled by
-    counts, so memory is O(n), or of 8 MB if counts are larger. Acceleration comes from leaving out
-    100 random blocks.
+    A row (or cluster) is one independent observation, whatever its importance. Rows are resampled
+    by counts, so memory is O(n), or of 8 MB if counts are larger. Acceleration comes from
+    leaving out 100 random blocks.
 
     Means over rows, AUC and the debiased calibration error are covered at the level. ECE, MCE and
     the smooth error are so only if the model is clearly miscalibrated everywhere. In a calibrated
@@ -423,7 +423,7 @@ def confidence_interval(
     True
     """
     level = check_level(level)
-    sample, units = read_units(y_true, y_prob, sample_weight, counts, groups, classes)
+    sample, units = read_units(y_true, y_prob, sample_weight, counts, clusters, classes)
     method, options, rooted = _chosen(metric, method, options)
     statistic = _statistic(metric, sample, options, classes)
     estimate = _finite_estimate(statistic, sample)
@@ -453,7 +453,7 @@ def compare_metric(
     level: float = 0.9,
     method: Method = "auto",
     n_resamples: int = 1000,
-    groups: Any = None,
+    clusters: Any = None,
     sample_weight: Any = None,
     counts: Any = None,
     classes: Any = None,
@@ -471,7 +471,7 @@ def compare_metric(
 
     Parameters
     ----------
-    metric, y_true, sample_weight, counts, classes, level, method, n_resamples, groups, \
+    metric, y_true, sample_weight, counts, classes, level, method, n_resamples, clusters, \
 random_state, n_jobs, progress
         As in :func:`confidence_interval`.
     y_prob_a, y_prob_b : array-like of shape (n,), (n, 2) or (n, n_classes)
@@ -498,7 +498,7 @@ random_state, n_jobs, progress
     if not callable(metric):
         raise InputError(f"metric must be a function of labels and forecasts; got {shown(metric)}.")
     method = "bca" if is_choice(method, "auto") else method
-    sample_a, units = read_units(y_true, y_prob_a, sample_weight, counts, groups, classes)
+    sample_a, units = read_units(y_true, y_prob_a, sample_weight, counts, clusters, classes)
     sample_b = read_sample(y_true, y_prob_b, sample_weight, counts, classes)
     of_a = _statistic(metric, sample_a, options, classes)
     of_b = _statistic(metric, sample_b, options, classes)

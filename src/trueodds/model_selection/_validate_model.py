@@ -20,7 +20,7 @@ from trueodds.inputs import (
     check_integer,
     check_jobs,
     check_length,
-    encode_groups,
+    encode_clusters,
     encode_labels,
 )
 from trueodds.metrics import (
@@ -62,14 +62,14 @@ class ModelValidation:
     apparent : dict of str to float
         Each metric of the model on the rows that it was fitted to.
     corrected : dict of str to float
-        What to expect on new rows; of internal–external validation the mean over the groups.
+        What to expect on new rows; of internal–external validation the mean over the clusters.
     optimism : dict of str to float
         ``apparent − corrected``.
     replicates : dict of str to ndarray
-        What each resample (or group) had: its optimism (``"harrell"``), or the metric of the rows
+        What each resample (or cluster) had: its optimism (``"harrell"``), or the metric of the rows
         that were left out. NaN where the metric is not defined.
-    groups : tuple
-        The groups, in the order of the replicates, for internal–external validation.
+    clusters : tuple
+        The clusters, in the order of the replicates, for internal–external validation.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class ModelValidation:
     corrected: Figures
     optimism: Figures
     replicates: dict[str, Floats]
-    groups: tuple[Any, ...]
+    clusters: tuple[Any, ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dict for each metric."""
@@ -122,7 +122,7 @@ def validate_model(
     y: Any,
     *,
     method: Literal["harrell", "632+", "internal_external"] = "harrell",
-    groups: Any = None,
+    clusters: Any = None,
     metrics: Mapping[str, Metric] | None = None,
     n_resamples: int = 200,
     random_state: Any = None,
@@ -144,9 +144,9 @@ def validate_model(
         ``"harrell"``: a model of each bootstrap sample is measured on the sample and on all rows,
         and the mean difference is taken off the apparent value. ``"632+"``: apparent value and the
         mean on rows that a sample left out, weighted by how much the model overfits.
-        ``"internal_external"``: each group in turn is left out and measured; needs ``groups``.
-    groups : array-like of shape (n,), default=None
-        Hospitals, countries, years. In the bootstrap rows of a group are drawn together.
+        ``"internal_external"``: each cluster in turn is left out and measured; needs ``clusters``.
+    clusters : array-like of shape (n,), default=None
+        Hospitals, countries, years. In the bootstrap rows of a cluster are drawn together.
     metrics : dict of str to callable, default=None
         ``metric(y, p)`` → float. By default O:E, intercept, slope, ICI, C statistic, Brier score
         and scaled Brier score.
@@ -188,15 +188,15 @@ def validate_model(
     (X,) = indexable(X)
     if len(classes) != 2:
         raise InputError(f"validate needs labels of two classes; got {len(classes)}.")
-    unit, names = _units(groups, len(codes))
+    unit, names = _units(clusters, len(codes))
     work = _Work(estimator, X, codes, np.asarray(classes), dict(metrics or DEFAULT))
     model = work.fit(np.arange(len(codes)))
     apparent = work.figures(model, np.arange(len(codes)))
     if method == "internal_external":
-        if groups is None or len(names) < 2:
+        if clusters is None or len(names) < 2:
             raise InputError(
-                'method="internal_external" needs groups= with at least two different groups; got '
-                f"{0 if groups is None else len(names)}."
+                'method="internal_external" needs clusters= with at least two different clusters; '
+                f"got {0 if clusters is None else len(names)}."
             )
         found = _run(work.left_out, [np.flatnonzero(unit == k) for k in range(len(names))], n_jobs)
         corrected = {name: _mean(values) for name, values in found.items()}
@@ -257,11 +257,11 @@ class _Work:
         left = np.setdiff1d(np.arange(len(self.codes)), rows)
         return self.figures(self.fit(rows), left) if len(left) else self.measured(rows[:0], _NONE)
 
-    def left_out(self, group: Labels) -> Figures:
-        rest = np.setdiff1d(np.arange(len(self.codes)), group)
+    def left_out(self, cluster: Labels) -> Figures:
+        rest = np.setdiff1d(np.arange(len(self.codes)), cluster)
         if len(np.unique(self.codes[rest])) < 2:
             return dict.fromkeys(self.metrics, np.nan)
-        return self.figures(self.fit(rest), group)
+        return self.figures(self.fit(rest), cluster)
 
     def without_knowledge(self, model: Any, seed: int) -> Figures:
         """The metrics if labels had nothing to do with the features."""
@@ -284,10 +284,10 @@ def _run(work: Callable[[Labels], Figures], samples: list[Labels], n_jobs: int |
     return {name: np.array([each[name] for each in found]) for name in found[0]}
 
 
-def _units(groups: Any, n: int) -> tuple[Labels, Any]:
-    if groups is None:
+def _units(clusters: Any, n: int) -> tuple[Labels, Any]:
+    if clusters is None:
         return np.arange(n), np.arange(n)
-    unit, names = encode_groups(groups, n)
+    unit, names = encode_clusters(clusters, n)
     return unit, names
 
 
@@ -343,7 +343,7 @@ def _tell(found: dict[str, Floats]) -> None:
     if shown:
         total = len(next(iter(found.values())))
         warn_user(
-            f"some metrics have no finite value in some of {total} resamples or groups ({shown}); "
-            "they are left out there.",
+            f"some metrics have no finite value in some of {total} resamples or clusters "
+            f"({shown}); they are left out there.",
             UndefinedReplicatesWarning,
         )

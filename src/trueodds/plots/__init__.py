@@ -4,7 +4,6 @@ Drawing needs matplotlib: ``pip install "trueodds[plot]"``. Nothing here changes
 """
 
 from trueodds.plots._cost_curve import CostCurveDisplay
-from trueodds.plots._critical_difference import CriticalDifferenceDisplay
 from trueodds.plots._decision_curve import DecisionCurveDisplay
 from trueodds.plots._group_effects import GroupEffectsDisplay
 from trueodds.plots._map import CalibrationMapDisplay
@@ -14,7 +13,6 @@ from trueodds.plots._tree import TreeDisplay
 __all__ = [
     "CalibrationMapDisplay",
     "CostCurveDisplay",
-    "CriticalDifferenceDisplay",
     "DecisionCurveDisplay",
     "GroupEffectsDisplay",
     "ReliabilityDisplay",

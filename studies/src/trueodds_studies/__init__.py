@@ -46,7 +46,8 @@ A study is a folder ``trueodds_studies/papers/<name>`` (hyphens become underscor
      pandas frame of means.
    - :func:`beside` makes a table of our numbers and the paper's, which are CSV files in its folder.
    - :func:`critical_difference_figure` draws Demšar's diagrams of such frames, and
-     :func:`significantly_better` applies Nemenyi's test; :mod:`trueodds.stats` has the others.
+     :func:`significantly_better` applies Nemenyi's test; :mod:`trueodds_studies.stats` has the
+     others.
    - ``Figure.of(name, title, figure)`` takes any matplotlib figure.
    - ``by_readings`` keeps both verdicts on a claim that the paper's text and its program decide
      differently.
@@ -91,6 +92,7 @@ from typing import TYPE_CHECKING, Any
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
+    from trueodds_studies._critical_difference import CriticalDifferenceDisplay
     from trueodds_studies._diagrams import critical_difference_figure, significantly_better
     from trueodds_studies._learners import BoostedStumps, boosted_stumps, naive_bayes
     from trueodds_studies._overview import claims_overview, save_all, save_overview
@@ -115,6 +117,7 @@ __all__ = [
     "PROFILES",
     "BoostedStumps",
     "Claim",
+    "CriticalDifferenceDisplay",
     "Figure",
     "Fold",
     "InnerScores",
@@ -151,7 +154,7 @@ __all__ = [
 
 _PARTS = (
     "_task", "_study", "_store", "_scratch", "_report", "_overview", "_protocol", "_learners",
-    "_diagrams",
+    "_diagrams", "_critical_difference",
 )  # fmt: skip
 
 

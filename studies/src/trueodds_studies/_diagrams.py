@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueodds.stats import friedman_test, nemenyi
 from trueodds_studies._optional import need
 from trueodds_studies._report import Figure
+from trueodds_studies.stats import friedman_test, nemenyi
 
 __all__ = ["critical_difference_figure", "is_greater_better", "significantly_better"]
 
@@ -38,7 +38,7 @@ def critical_difference_figure(
     alpha : float, default=0.05
     """
     pyplot = need("matplotlib.pyplot")
-    from trueodds.plots import CriticalDifferenceDisplay
+    from trueodds_studies._critical_difference import CriticalDifferenceDisplay
 
     n = len(panels)
     widest = max(len(table.columns) for table in panels.values())
@@ -71,7 +71,7 @@ def significantly_better(
         Sets × all methods that are compared at once.
     first, second : str
     greater_is_better, alpha
-        As in :func:`trueodds.stats.nemenyi`.
+        As in :func:`trueodds_studies.stats.nemenyi`.
 
     Returns
     -------

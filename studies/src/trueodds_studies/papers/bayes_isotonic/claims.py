@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.stats import friedman_test
 from trueodds_studies._diagrams import significantly_better
 from trueodds_studies._optional import need
 from trueodds_studies._report import Claim
@@ -35,6 +34,7 @@ from trueodds_studies.papers.bayes_isotonic.verdicts import (
     claim_of,
     judged_leads,
 )
+from trueodds_studies.stats import friedman_test
 
 __all__ = ["claims", "comparison_claims", "correction_claims"]
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from trueodds.stats import average_ranks, friedman_test, nemenyi
 from trueodds_studies._diagrams import is_greater_better
 from trueodds_studies._report import Claim, Reason, Verdict, by_readings
 from trueodds_studies._significance import by_signs, significant_sign
@@ -31,6 +30,7 @@ from trueodds_studies.papers.beta.numbers import (
 from trueodds_studies.papers.beta.ranks import MODEL_NAMES, Duel, Tables, duel, paired
 from trueodds_studies.papers.beta.running_time import time_claims
 from trueodds_studies.papers.beta.theory import theory_claims
+from trueodds_studies.stats import average_ranks, friedman_test, nemenyi
 
 __all__ = [
     "CLOSE",

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from trueodds.stats import friedman_test, nemenyi, wilcoxon_signed_rank
 from trueodds_studies._diagrams import is_greater_better
+from trueodds_studies.stats import friedman_test, nemenyi, wilcoxon_signed_rank
 
 __all__ = ["MODEL_NAMES", "Duel", "Tables", "duel", "paired"]
 

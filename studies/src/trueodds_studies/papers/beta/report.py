@@ -6,7 +6,6 @@ from typing import Any
 
 from scipy.stats import t as student
 
-from trueodds.stats import average_ranks, friedman_test
 from trueodds_studies._diagrams import critical_difference_figure, is_greater_better
 from trueodds_studies._report import Claim, Figure, ReportContent, Table, beside
 from trueodds_studies._study import Results, pick_rows
@@ -35,6 +34,7 @@ from trueodds_studies.papers.beta.numbers import (
 )
 from trueodds_studies.papers.beta.ranks import MODEL_NAMES, Tables, duel, paired
 from trueodds_studies.papers.beta.running_time import time_table
+from trueodds_studies.stats import average_ranks, friedman_test
 
 __all__ = ["all_claims", "readings", "report"]
 

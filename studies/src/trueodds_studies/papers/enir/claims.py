@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
-from trueodds.stats import RelativeGain, friedman_test, holm, relative_gain_interval
 from trueodds_studies._diagrams import is_greater_better
 from trueodds_studies._report import Claim, Reason, by_readings
 from trueodds_studies._significance import by_signs, significant_sign
@@ -28,6 +27,7 @@ from trueodds_studies.papers.enir.numbers import (
     SINGLE_FOLDS,
     SUPERIOR,
 )
+from trueodds_studies.stats import RelativeGain, friedman_test, holm, relative_gain_interval
 
 __all__ = [
     "MODEL_NAMES",

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueodds.stats import friedman_test
 from trueodds_studies._diagrams import critical_difference_figure, is_greater_better
 from trueodds_studies._optional import need
 from trueodds_studies._report import Claim, ReportContent, Table, beside
@@ -42,6 +41,7 @@ from trueodds_studies.papers.enir.numbers import (
     sets_at_hand,
     simulated_table,
 )
+from trueodds_studies.stats import friedman_test
 
 __all__ = ["report"]
 

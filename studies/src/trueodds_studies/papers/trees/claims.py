@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from trueodds.stats import SignTest, sign_test
 from trueodds_studies._optional import need
 from trueodds_studies._report import Claim, Reason, Verdict
 from trueodds_studies._significance import by_signs, significant_sign, verdict_of_signs
@@ -26,6 +25,7 @@ from trueodds_studies.papers.trees.compared import (
 )
 from trueodds_studies.papers.trees.numbers import METHODS, MODELS, SETS, SIGN_TESTS
 from trueodds_studies.papers.trees.svm_example import example_claim
+from trueodds_studies.stats import SignTest, sign_test
 
 __all__ = ["figure_claims", "table_claims", "variant_claims"]
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.stats import SignTest, corrected_resampled_t_test, sign_test
+from trueodds.stats import corrected_resampled_t_test
 from trueodds_studies._optional import need
 from trueodds_studies._study import Results, pick_rows
 from trueodds_studies.papers.trees.numbers import METHODS, MODELS, paper_table
+from trueodds_studies.stats import SignTest, sign_test
 
 __all__ = [
     "ALPHA",

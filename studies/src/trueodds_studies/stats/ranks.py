@@ -12,6 +12,7 @@ import numpy as np
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_floats, as_tuple, check_choice, check_flag, check_level
+from trueodds.stats import holm_adjust
 
 __all__ = [
     "AverageRanks",
@@ -23,7 +24,6 @@ __all__ = [
     "average_ranks",
     "friedman_test",
     "holm",
-    "holm_adjust",
     "nemenyi",
     "read_results",
 ]
@@ -126,7 +126,7 @@ class AverageRanks:
 
     Examples
     --------
-    >>> from trueodds.stats import average_ranks
+    >>> from trueodds_studies.stats import average_ranks
     >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
     >>> ranks = average_ranks(losses, methods=["a", "b", "c"])
     >>> ranks.methods, ranks.ranks.tolist(), ranks.n_sets
@@ -172,7 +172,7 @@ def average_ranks(
 
     Examples
     --------
-    >>> from trueodds.stats import average_ranks
+    >>> from trueodds_studies.stats import average_ranks
     >>> losses = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.2]]
     >>> print(average_ranks(losses, methods=["beta", "enir", "bbq"]))
     average ranks over 2 data sets: enir 1.250, bbq 2.250, beta 2.500
@@ -197,7 +197,7 @@ class FriedmanTest:
 
     Examples
     --------
-    >>> from trueodds.stats import friedman_test
+    >>> from trueodds_studies.stats import friedman_test
     >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
     >>> test = friedman_test(losses, methods=["a", "b", "c"])
     >>> test.chi_square, test.degrees_of_freedom
@@ -251,7 +251,7 @@ def friedman_test(
 
     Examples
     --------
-    >>> from trueodds.stats import friedman_test
+    >>> from trueodds_studies.stats import friedman_test
     >>> losses = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.4], [0.7, 0.1, 0.8], [0.2, 0.3, 0.4]]
     >>> result = friedman_test(losses, methods=["beta", "enir", "bbq"])
     >>> result.chi_square, round(result.f_statistic, 6)
@@ -305,7 +305,7 @@ class NemenyiTest:
 
     Examples
     --------
-    >>> from trueodds.stats import nemenyi
+    >>> from trueodds_studies.stats import nemenyi
     >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
     >>> test = nemenyi(losses, methods=["a", "b", "c"])
     >>> round(test.critical_difference, 2), test.cliques
@@ -361,7 +361,7 @@ def nemenyi(
 
     Examples
     --------
-    >>> from trueodds.stats import nemenyi
+    >>> from trueodds_studies.stats import nemenyi
     >>> losses = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.4], [0.7, 0.1, 0.8], [0.2, 0.3, 0.4]]
     >>> result = nemenyi(losses, methods=["beta", "enir", "bbq"])
     >>> round(result.critical_difference, 3), result.cliques
@@ -413,7 +413,7 @@ class RankComparison:
 
     Examples
     --------
-    >>> from trueodds.stats import holm
+    >>> from trueodds_studies.stats import holm
     >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
     >>> pair = holm(losses, methods=["a", "b", "c"]).comparisons[0]
     >>> pair.first, pair.second, round(pair.adjusted_p_value, 3), pair.rejected
@@ -450,7 +450,7 @@ class HolmTest:
 
     Examples
     --------
-    >>> from trueodds.stats import holm
+    >>> from trueodds_studies.stats import holm
     >>> losses = [[1, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]
     >>> test = holm(losses, methods=["a", "b", "c"])
     >>> [(pair.first, pair.second) for pair in test.comparisons]
@@ -466,39 +466,6 @@ class HolmTest:
         """A line for each pair."""
         lines = [f"Holm, alpha = {self.alpha:g}; {self.ranks}", *map(str, self.comparisons)]
         return "\n".join(lines)
-
-
-def holm_adjust(p_values: Any) -> Floats:
-    """Adjust p-values for their number by Holm's step-down procedure.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The i-th smallest times m − i + 1, made non-decreasing, at most 1. A hypothesis is
-        rejected at level α if its adjusted p-value is at most α.
-
-    References
-    ----------
-    Holm (1979), A simple sequentially rejective multiple test procedure.
-
-    Examples
-    --------
-    >>> from trueodds.stats import holm_adjust
-    >>> holm_adjust([0.5, 0.01, 0.02]).round(6)
-    array([0.5 , 0.03, 0.04])
-    """
-    p = as_floats(p_values, "p_values")
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError("p_values must be 1-D and lie in [0, 1].")
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * np.arange(len(p), 0, -1)
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
 
 
 def holm(
@@ -537,7 +504,7 @@ def holm(
 
     Examples
     --------
-    >>> from trueodds.stats import holm
+    >>> from trueodds_studies.stats import holm
     >>> losses = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.4], [0.7, 0.1, 0.8], [0.2, 0.3, 0.4]]
     >>> print(holm(losses, methods=["beta", "enir", "bbq"], control="bbq").comparisons[0])
     bbq against enir: z = 2.475, p = 0.0133, adjusted 0.0267, different

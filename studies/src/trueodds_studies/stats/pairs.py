@@ -1,4 +1,4 @@
-"""Two methods over many data sets, or on the folds of one: tests and intervals."""
+"""Two methods over many data sets: tests and intervals."""
 
 from __future__ import annotations
 
@@ -9,34 +9,17 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, as_floats, check_choice, check_flag, check_level, check_number
+from trueodds.inputs import Floats, check_choice, check_flag, check_level, check_number
+from trueodds.stats import finite_pair, paired_results
 
 __all__ = [
     "RelativeGain",
-    "ResampledTTest",
     "SignTest",
     "WilcoxonTest",
-    "corrected_resampled_t_test",
-    "paired_results",
     "relative_gain_interval",
     "sign_test",
     "wilcoxon_signed_rank",
 ]
-
-
-def paired_results(first: Any, second: Any) -> tuple[Floats, Floats]:
-    """Return two vectors of one length."""
-    pair = []
-    for values, name in ((first, "first"), (second, "second")):
-        array = as_floats(values, name)
-        if array.ndim != 1 or len(array) == 0:
-            raise InputError(f"{name} must be 1-D and not empty; got shape {array.shape}.")
-        if np.isnan(array).any():
-            raise InputError(f"{name} has NaN at index {int(np.argmax(np.isnan(array)))}.")
-        pair.append(array)
-    if len(pair[0]) != len(pair[1]):
-        raise InputError(f"first and second differ in length: {len(pair[0])} and {len(pair[1])}.")
-    return pair[0], pair[1]
 
 
 @dataclass(frozen=True)
@@ -53,7 +36,7 @@ class WilcoxonTest:
 
     Examples
     --------
-    >>> from trueodds.stats import wilcoxon_signed_rank
+    >>> from trueodds_studies.stats import wilcoxon_signed_rank
     >>> test = wilcoxon_signed_rank([1, 2, 1, 1], [2, 1, 3, 5])
     >>> test.first_sum, test.second_sum, test.n_sets
     (8.5, 1.5, 4)
@@ -106,7 +89,7 @@ def wilcoxon_signed_rank(
 
     Examples
     --------
-    >>> from trueodds.stats import wilcoxon_signed_rank
+    >>> from trueodds_studies.stats import wilcoxon_signed_rank
     >>> result = wilcoxon_signed_rank([0.5, 0.3, 0.7, 0.2], [0.4, 0.27, 0.5, 0.25])
     >>> result.first_sum, result.second_sum, result.p_value
     (2.0, 8.0, 0.375)
@@ -160,7 +143,7 @@ class SignTest:
 
     Examples
     --------
-    >>> from trueodds.stats import sign_test
+    >>> from trueodds_studies.stats import sign_test
     >>> test = sign_test([1, 2, 1, 1], [2, 1, 2, 2])
     >>> test.wins, test.draws, test.losses
     (3, 0, 1)
@@ -226,7 +209,7 @@ def sign_test(
 
     Examples
     --------
-    >>> from trueodds.stats import sign_test
+    >>> from trueodds_studies.stats import sign_test
     >>> print(sign_test([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]))
     sign test: 6 wins, 0 draws, 0 losses of the first; p = 0.0312
     """
@@ -244,114 +227,6 @@ def sign_test(
     return SignTest(wins, equal, losses, p_value)
 
 
-def _finite_pair(first: Any, second: Any, least: int) -> tuple[Floats, Floats]:
-    a, b = paired_results(first, second)
-    if len(a) < least:
-        raise InputError(f"at least {least} results of each method are needed; got {len(a)}.")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise InputError(
-            "results must be finite for a mean of differences; wilcoxon_signed_rank and sign_test "
-            "accept infinite ones."
-        )
-    return a, b
-
-
-@dataclass(frozen=True)
-class ResampledTTest:
-    """The outcome of :func:`corrected_resampled_t_test`.
-
-    Attributes
-    ----------
-    difference : float
-        Mean of first − second.
-    standard_error : float
-        Corrected for the overlap of the training sets.
-    statistic, p_value : float
-        t and its two-sided p-value.
-    degrees_of_freedom : int
-    low, high : float
-        Interval of the difference.
-    level : float
-
-    Examples
-    --------
-    >>> from trueodds.stats import corrected_resampled_t_test
-    >>> test = corrected_resampled_t_test([4, 5, 6], [1, 3, 2], n_train=2, n_test=1)
-    >>> test.difference, test.degrees_of_freedom
-    (3.0, 2)
-    """
-
-    difference: float
-    standard_error: float
-    statistic: float
-    p_value: float
-    degrees_of_freedom: int
-    low: float
-    high: float
-    level: float
-
-    def __str__(self) -> str:
-        """A sentence."""
-        return (
-            f"corrected resampled t-test: difference {self.difference:.5g} "
-            f"({self.level:.0%} interval {self.low:.5g} to {self.high:.5g}), "
-            f"t({self.degrees_of_freedom}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
-        )
-
-
-def corrected_resampled_t_test(
-    first: Any, second: Any, *, n_train: float, n_test: float, level: float = 0.9
-) -> ResampledTTest:
-    """Test whether two methods differ on one data set, from results on the same folds.
-
-    Folds share most of their training data, so a plain t-test has too many false positives. Here
-    the variance of a mean over J folds is (1/J + n_test/n_train)·s² instead of s²/J.
-
-    Parameters
-    ----------
-    first, second : array-like of shape (n_folds,)
-        Results on the same folds or random splits of one data set, including all repeats.
-    n_train, n_test : float
-        Training and test rows of each fold. For k folds, k − 1 and 1 give the same result.
-    level : float, default=0.9
-        Confidence level of the interval.
-
-    Returns
-    -------
-    ResampledTTest
-
-    References
-    ----------
-    Nadeau and Bengio (2003), Inference for the generalization error. Bouckaert and Frank (2004),
-    Evaluating the replicability of significance tests, for repeated cross-validation.
-
-    Examples
-    --------
-    >>> from trueodds.stats import corrected_resampled_t_test
-    >>> result = corrected_resampled_t_test([4, 5, 6], [1, 3, 2], n_train=2, n_test=1)
-    >>> round(result.statistic, 6), result.degrees_of_freedom  # 3/√((1/3 + 1/2)·1)
-    (3.286335, 2)
-    """
-    from scipy.stats import t  # slow to import
-
-    check_level(level)
-    for value, name in ((n_train, "n_train"), (n_test, "n_test")):
-        check_number(value, name, above=True)
-    a, b = _finite_pair(first, second, least=2)
-    difference = a - b
-    mean, freedom = float(difference.mean()), len(difference) - 1
-    with np.errstate(all="ignore"):  # an infinite error says that nothing is known
-        variance = difference.var(ddof=1)
-        error = float(np.sqrt((1 / len(difference) + n_test / n_train) * variance))
-    if error > 0:
-        statistic = mean / error
-    else:
-        statistic = 0.0 if mean == 0 else float(np.copysign(np.inf, mean))
-    half = float(t.ppf(0.5 + level / 2, freedom)) * error
-    p_value = float(2 * t.sf(abs(statistic), freedom))
-    return ResampledTTest(mean, error, statistic, p_value, freedom, mean - half, mean + half, level)
-
-
 @dataclass(frozen=True)
 class RelativeGain:
     """The outcome of :func:`relative_gain_interval`.
@@ -367,7 +242,7 @@ class RelativeGain:
 
     Examples
     --------
-    >>> from trueodds.stats import relative_gain_interval
+    >>> from trueodds_studies.stats import relative_gain_interval
     >>> gain = relative_gain_interval([0.9, 1.0, 0.8], [1.0, 1.1, 1.0])
     >>> round(gain.mean, 3), gain.n_sets
     (-0.13, 3)
@@ -411,14 +286,14 @@ def relative_gain_interval(first: Any, second: Any, *, level: float = 0.9) -> Re
 
     Examples
     --------
-    >>> from trueodds.stats import relative_gain_interval
+    >>> from trueodds_studies.stats import relative_gain_interval
     >>> print(relative_gain_interval([0.8, 0.9, 0.7], [1.0, 1.0, 1.0]))
     relative difference -20.0% (90% interval -36.9% to -3.1%, 3 data sets)
     """
     from scipy.stats import t  # slow to import
 
     check_level(level)
-    a, b = _finite_pair(first, second, least=2)
+    a, b = finite_pair(first, second, least=2)
     if not b.all():
         raise InputError(
             f"the second method's result is 0 at index {int(np.argmin(b != 0))}, so the relative "

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trueodds.stats import (
+from trueodds_studies.stats import (
     average_ranks,
     friedman_test,
     holm,

@@ -1,20 +1,18 @@
-"""Tests that compare methods over many data sets, or on the folds of one.
+"""Tests that compare methods over many data sets.
 
 Results are a table of data sets × methods: an array, or a frame of pandas, polars or Arrow whose
 numeric columns are the methods. Losses by default; ``greater_is_better=True`` for scores.
 """
 
-from trueodds.stats._pairs import (
+from trueodds_studies.stats.pairs import (
     RelativeGain,
-    ResampledTTest,
     SignTest,
     WilcoxonTest,
-    corrected_resampled_t_test,
     relative_gain_interval,
     sign_test,
     wilcoxon_signed_rank,
 )
-from trueodds.stats._ranks import (
+from trueodds_studies.stats.ranks import (
     AverageRanks,
     FriedmanTest,
     HolmTest,
@@ -23,7 +21,6 @@ from trueodds.stats._ranks import (
     average_ranks,
     friedman_test,
     holm,
-    holm_adjust,
     nemenyi,
 )
 
@@ -34,14 +31,11 @@ __all__ = [
     "NemenyiTest",
     "RankComparison",
     "RelativeGain",
-    "ResampledTTest",
     "SignTest",
     "WilcoxonTest",
     "average_ranks",
-    "corrected_resampled_t_test",
     "friedman_test",
     "holm",
-    "holm_adjust",
     "nemenyi",
     "relative_gain_interval",
     "sign_test",

@@ -11,7 +11,7 @@ import numpy as np
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_text
 from trueodds.plots._look import axes_or_new, color_of
-from trueodds.stats import NemenyiTest, nemenyi
+from trueodds_studies.stats import NemenyiTest, nemenyi
 
 __all__ = ["CriticalDifferenceDisplay"]
 
@@ -59,7 +59,7 @@ class CriticalDifferenceDisplay:
 
     Examples
     --------
-    >>> from trueodds.plots import CriticalDifferenceDisplay
+    >>> from trueodds_studies import CriticalDifferenceDisplay
     >>> CriticalDifferenceDisplay.from_results([[1, 2], [1, 3]], methods=["a", "b"]).n_sets
     2
     """
@@ -75,7 +75,7 @@ class CriticalDifferenceDisplay:
 
     @classmethod
     def from_test(cls, test: NemenyiTest) -> CriticalDifferenceDisplay:
-        """Take the outcome of :func:`trueodds.stats.nemenyi`."""
+        """Take the outcome of :func:`trueodds_studies.stats.nemenyi`."""
         if not isinstance(test, NemenyiTest):
             raise InputError(f"the result of nemenyi is needed; got {type(test).__name__}.")
         order = np.argsort(test.ranks.ranks, kind="stable")
@@ -111,7 +111,7 @@ class CriticalDifferenceDisplay:
 
         Examples
         --------
-        >>> from trueodds.plots import CriticalDifferenceDisplay
+        >>> from trueodds_studies import CriticalDifferenceDisplay
         >>> losses = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.4], [0.7, 0.1, 0.8], [0.2, 0.3, 0.4]]
         >>> display = CriticalDifferenceDisplay.from_results(losses, methods=["a", "b", "c"])
         >>> display.methods, display.ranks

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from trueodds.exceptions import InputError
-from trueodds.plots import CriticalDifferenceDisplay
-from trueodds.stats import nemenyi
+from trueodds_studies import CriticalDifferenceDisplay
+from trueodds_studies.stats import nemenyi
 
 mpl.use("agg")
 
