@@ -75,7 +75,7 @@ class Found:
         self.mean_test = SimpleNamespace(p_value=mean_p)
         self.exact_test = SimpleNamespace(n_tests=3)
         self.curve = curve or points([0.5], [0.5])
-        self.metrics = {"debiased_calibration_error": SimpleNamespace(estimate=error)}
+        self.metrics = {"debiased_calibration_error": SimpleNamespace(estimate=error, high=0.021)}
 
 
 def points(said, seen, weight=None):
@@ -109,6 +109,20 @@ def test_the_number_is_told_only_if_its_own_test_says_so():
     assert (
         finding(Found(120, 100, p=0.05)) == "No miscalibration beyond chance was found (p = 0.05)."
     )
+
+
+def test_an_error_that_is_cut_off_at_0_has_its_upper_bound():
+    assert "the typical error is less than 2.1% (p" in finding(Found(120, 100, mean_p=0.9))
+    found = SimpleNamespace(
+        p_value=0.001,
+        mean_confidence=0.8,
+        n=100,
+        metrics={
+            "accuracy": SimpleNamespace(estimate=0.8),
+            "debiased_calibration_error": SimpleNamespace(estimate=0.0, high=0.013),
+        },
+    )
+    assert "but the typical error is less than 1.3% (p" in class_finding(found)
 
 
 def test_small_means_both_in_number_and_in_error():
@@ -187,7 +201,7 @@ def test_several_classes_by_hand(confidence, right, words):
         n=100,
         metrics={
             "accuracy": SimpleNamespace(estimate=right),
-            "debiased_calibration_error": SimpleNamespace(estimate=0.01),
+            "debiased_calibration_error": SimpleNamespace(estimate=0.01, high=0.02),
         },
     )
     assert class_finding(found, tolerance=0.02 + 1e-12).startswith(words)

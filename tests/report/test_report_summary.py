@@ -88,6 +88,7 @@ SCHEMA = {
         "finding": str,
         "recommendation": str,
         "formula": (str, type(None)),
+        "pooled": (str, type(None)),
         "status": str,
         "method": str,
         "gain": OPTIONAL,
@@ -117,6 +118,7 @@ SCHEMA = {
     "figures": [{"measure": str, "title": str, "before": INTERVAL, "after": INTERVAL}],
     "baseline": str,
     "shown_method": str,
+    "one_map": str,
     "methods": [
         {
             "method": str,

@@ -42,7 +42,7 @@ def finding(found: Evaluation, tolerance: float = SMALL_ERROR, groups: Groups = 
     parts += _places(found.curve)
     error = found.metrics["debiased_calibration_error"].estimate
     if not parts:
-        parts.append(f"No score range is clearly off; the typical error is {percent_text(error)}")
+        parts.append(f"No score range is clearly off; the typical error is {_typical(found)}")
     spread = np.sqrt(found.prevalence * (1 - found.prevalence))
     small = abs(expected - happened) <= tolerance * happened and error <= tolerance * spread
     head = "Not calibrated, but the error is small." if small else "Not calibrated."
@@ -64,11 +64,19 @@ def class_finding(
     confidence, accuracy = percent_text(found.mean_confidence), percent_text(right)
     if confidence == accuracy:
         size = f"Mean confidence equals accuracy ({accuracy}), but the typical error is "
-        size += percent_text(error)
+        size += _typical(found)
     else:
         size = f"The model is {'overconfident' if gap > 0 else 'underconfident'}: "
         size += f"its mean confidence is {confidence}, its accuracy {accuracy}"
     return f"{head} {size} ({chance}).{_also(groups)}"
+
+
+def _typical(found: Evaluation | ClassEvaluation) -> str:
+    """The debiased error; its upper bound where the estimate is cut off at 0."""
+    error = found.metrics["debiased_calibration_error"]
+    if error.estimate > 0 or not np.isfinite(error.high):
+        return percent_text(error.estimate)
+    return f"less than {percent_text(error.high)}"
 
 
 def _flagged(groups: Groups) -> list[dict[str, Any]]:

@@ -148,6 +148,14 @@ class CalibratorComparison:
     _folds: Folds
     _first_repeat: dict[str, list[HeldOut]]
 
+    @property
+    def formula_verdict(self) -> str | None:
+        """How ``formula_as_good`` does, in words: as well here, or slightly better."""
+        if self.formula_as_good is None:
+            return None
+        table = self._tables[self.scoring]
+        return _verdict(*table.difference(self.formula_as_good, self.recommended))
+
     def rows(self) -> list[dict[str, Any]]:
         """One plain dict for each method, simplest first.
 
@@ -562,6 +570,10 @@ class Choice:
     explanation: str
 
 
+CLEARLY = 2.0
+"""Standard errors by which a formula must be better to be called so."""
+
+
 def choose(
     tables: Mapping[str, LossTable], scoring: str, select: str, certain: Collection[str] = ()
 ) -> Choice:
@@ -625,7 +637,14 @@ def _explain_recommended(
         return said
     gap, error = table.difference(formula, name)
     what = "Leaving the scores unchanged" if formula == base else f"A formula, {formula},"
-    return f"{said} {what} does as well here (difference {fixed(gap, 5)} ± {error:.5f})."
+    return f"{said} {what} {_verdict(gap, error)} (difference {fixed(gap, 5)} ± {error:.5f})."
+
+
+def _verdict(gap: float, error: float) -> str:
+    """How a formula does, from its loss less that of the default and the standard error."""
+    if gap >= -CLEARLY * error:
+        return "does as well here"
+    return "is slightly better here; the default is safer, as it assumes no shape of the error"
 
 
 def _is_close(table: LossTable, name: str, lowest: str) -> bool:

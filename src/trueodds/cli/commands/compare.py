@@ -99,7 +99,7 @@ def _explanation(comparison: Any) -> str:
     if formula is None:
         return f"{words}."
     as_good = "leaving the scores unchanged" if formula == "identity" else f"{formula}, a formula,"
-    return f"{words}; {as_good} does as well here."
+    return f"{words}; {as_good} {comparison.formula_verdict}."
 
 
 def _show(title: str, comparison: Any) -> None:

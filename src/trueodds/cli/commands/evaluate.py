@@ -18,7 +18,7 @@ from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
     from trueodds.decisions import DecisionCurve
-    from trueodds.metrics import ClassEvaluation, Evaluation, ValidationReport
+    from trueodds.metrics import ClassEvaluation, Evaluation, MetricInterval, ValidationReport
     from trueodds.table import ScoreTable
 
 __all__ = ["evaluate"]
@@ -207,7 +207,7 @@ def _show(
     rows = [
         [
             _title(name),
-            number(found.estimate),
+            _value(found),
             "–"
             if name in RAISED_BY_CHANCE or not math.isfinite(found.low)
             else interval(found.low, found.high),
@@ -220,6 +220,13 @@ def _show(
     if isinstance(result, Evaluation):
         say(f"Mean score {number(result.mean_score)}, observed rate {number(result.prevalence)}.")
     say(finding)
+
+
+def _value(found: MetricInterval) -> str:
+    """An estimate; the upper end of its interval where it is cut off at 0."""
+    if found.estimate == 0 and found.low == 0 < found.high:
+        return f"< {number(found.high)}"
+    return number(found.estimate)
 
 
 def _doubts(result: Evaluation | ClassEvaluation) -> Iterator[str]:
