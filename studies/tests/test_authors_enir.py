@@ -6,7 +6,7 @@ import pytest
 from support.naive_isotonic import FIXTURE_SETS, read_columns
 from trueodds import ENIRCalibrator, IsotonicCalibrator
 from trueodds.exceptions import InputError
-from trueodds_studies.papers.enir import AuthorsENIR
+from trueodds_studies.papers.enir.authors import AuthorsENIR, groups_cut_by_label
 
 
 @pytest.mark.parametrize("name", FIXTURE_SETS)
@@ -57,3 +57,21 @@ def test_thinning_keeps_so_many_models_and_isotonic_regression_among_them():
 def test_a_number_of_models_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(InputError, match="max_models must be None or an integer of at least 1"):
         AuthorsENIR(max_models=wrong).fit([0.1, 0.9], [0, 1])
+
+
+def test_a_calibrated_constant_is_punished_if_ties_are_cut_by_label():
+    y = np.repeat([1, 0], [30, 70])
+    assert [y[rows].mean() for rows in groups_cut_by_label(y, np.full(100, 0.3), 10)] == [0] * 7 + [
+        1
+    ] * 3
+
+
+@pytest.mark.parametrize("n", [10, 37, 100])
+def test_groups_are_those_of_sorted_rows(n):
+    rng = np.random.default_rng(n)
+    p, y = rng.integers(0, 5, n) / 4, rng.integers(0, 2, n)
+    rows = sorted(zip(p, y, strict=True))
+    for group, found in enumerate(groups_cut_by_label(y, p, 10)):
+        part, rows = rows[: len(found)], rows[len(found) :]
+        assert len(part) == n // 10 + (group < n % 10)
+        assert list(zip(p[found], y[found], strict=True)) == part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -166,8 +166,6 @@ class TreeCalibrator(FeatureCalibrator):
     is_monotone = False
     learns_classes_jointly = True
     needs_features = True
-    _dealer: ClassVar[Dealer | None] = None
-    """Deals rows into folds that depend on their order; None for shuffled folds."""
 
     leaf: Literal["logistic"] | Calibrator = "logistic"
     n_iterations: Literal["auto", "node"] | int = "auto"
@@ -263,7 +261,7 @@ class TreeCalibrator(FeatureCalibrator):
         return self
 
     def _grow(self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any]) -> None:
-        if self._dealer is None:
+        if self._dealer() is None:
             rows = canonical_rows(rows)
         options = self._tree_options(rows.are_counts)
         tree, self.map_ = self._fit_tree(rows, space, classes, options)
@@ -350,12 +348,16 @@ class TreeCalibrator(FeatureCalibrator):
             scores = positive_column(scores, self.scale)
         return score_columns(scores, self.scale)[:, None]
 
+    def _dealer(self) -> Dealer | None:
+        """What deals rows into folds that depend on their order; None for shuffled folds."""
+        return None
+
     def _tree_options(self, are_counts: bool) -> TreeOptions:
         return TreeOptions(
             n_iterations=None if isinstance(self.n_iterations, str) else int(self.n_iterations),
             node_search=self.n_iterations == "node",
             n_folds=int(self.cv),
-            dealer=self._dealer,
+            dealer=self._dealer(),
             whole_rows=not are_counts,
             seed=as_seed(self.random_state, below=2**31 - 1),
             min_samples=float(self.min_samples),

@@ -1,17 +1,19 @@
-"""ENIR as the authors' program has it: its criterion, and its number of models."""
+"""What the authors' program has and the paper's text has not: a criterion, and groups of rows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds import ENIRCalibrator
 from trueodds.calibrators._enir import Integers, NearIsotonicPath
 from trueodds.inputs import Floats, check_integer
 
-__all__ = ["AuthorsENIR"]
+__all__ = ["AuthorsENIR", "groups_cut_by_label"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -30,7 +32,7 @@ class AuthorsENIR(ENIRCalibrator):
     --------
     >>> from trueodds_studies.papers.enir import AuthorsENIR
     >>> AuthorsENIR().fit([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 1]).n_bins_
-    array([3, 2])
+    array([3])
     """
 
     max_models: int | None = None
@@ -49,3 +51,19 @@ class AuthorsENIR(ENIRCalibrator):
 
     def _cost(self, n_bins: Integers, total: float) -> Floats:
         return super()._cost(n_bins, total) + n_bins * math.log(2 * math.pi) / 2
+
+
+def groups_cut_by_label(y: npt.NDArray[Any], p: Floats, n_groups: int) -> list[npt.NDArray[Any]]:
+    """Rows of each of the groups of equal count, as the program's ECE and MCE have them.
+
+    Of rows with equal forecasts the negatives come first. This finds errors in forecasts that have
+    none: a calibrated constant gets a large ECE.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds_studies.papers.enir.authors import groups_cut_by_label
+    >>> groups_cut_by_label(np.array([1, 0]), np.array([0.5, 0.5]), 2)
+    [array([1]), array([0])]
+    """
+    return np.array_split(np.lexsort((y, p)), n_groups)

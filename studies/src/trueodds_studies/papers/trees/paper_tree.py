@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,4 +45,5 @@ def authors_order(labels: Ints) -> Ints:
 class AuthorsTree(PaperTree):
     """The paper's tree with the folds of the authors' program, which it then equals to 1e-8."""
 
-    _dealer: ClassVar[Dealer | None] = staticmethod(authors_order)
+    def _dealer(self) -> Dealer:
+        return authors_order
