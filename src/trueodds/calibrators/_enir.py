@@ -266,13 +266,15 @@ class ENIRCalibrator(Calibrator):
     compared = (2, 20)
     is_monotone = False
 
+    moved = {"max_models": "trueodds_studies.papers.enir.AuthorsENIR"}  # noqa: RUF012
+
     criterion: Criterion = "bic"
     smoothing: Literal["authors"] | None = "authors"
 
     def _check_options(self) -> None:
         if is_choice(self.criterion, "bic-authors"):
             raise InputError(
-                "the criterion of the authors' program is in trueodds-studies: "
+                "the criterion of the authors' program is in trueodds-studies: see "
                 "trueodds_studies.papers.enir.AuthorsENIR."
             )
         check_choice(self.criterion, get_args(Criterion), "criterion")

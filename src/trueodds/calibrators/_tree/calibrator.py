@@ -192,7 +192,7 @@ class TreeCalibrator(FeatureCalibrator):
             check_integer(self.max_depth, "max_depth", 0, "None or ")
         if is_choice(self.cv, "weka"):
             raise InputError(
-                "the folds of the authors' program are in trueodds-studies: "
+                "the folds of the authors' program are in trueodds-studies: see "
                 "trueodds_studies.papers.trees.AuthorsTree."
             )
         check_integer(self.cv, "cv", 2)
