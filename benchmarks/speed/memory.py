@@ -89,7 +89,7 @@ def words_of(command: str, data: Path, folder: Path, classes: int, memory: str) 
 def measure(words: list[str]) -> tuple[int, float, float]:
     """Exit code, CPU seconds and peak MB of one run and its children."""
     with tempfile.TemporaryFile() as said:
-        command = [sys.executable, "-m", "trueodds.cli", *words]
+        command = [sys.executable, "-m", "trueodds", *words]
         run = subprocess.Popen(command, stdout=said, stderr=said)
         _, status, usage = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)

@@ -33,6 +33,7 @@ _HOMES = {
     "stats": ".",
     "table": ".",
     "testing": ".",
+    "watch": ".",
 }
 
 

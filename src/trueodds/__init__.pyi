@@ -13,6 +13,7 @@ from trueodds import report as report
 from trueodds import stats as stats
 from trueodds import table as table
 from trueodds import testing as testing
+from trueodds import watch as watch
 from trueodds.calibrators import ABBCalibrator as ABBCalibrator
 from trueodds.calibrators import ACPCalibrator as ACPCalibrator
 from trueodds.calibrators import BBQCalibrator as BBQCalibrator

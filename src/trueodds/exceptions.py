@@ -153,7 +153,7 @@ class MissingClassWarning(TrueoddsWarning):
 
 
 class BinnedScoresWarning(TrueoddsWarning):
-    """A method was fitted to binned scores, because it cannot take this many distinct ones."""
+    """Distinct scores were rounded or merged, because there were more than ``max_rows``."""
 
 
 class DegenerateWeightsWarning(TrueoddsWarning):

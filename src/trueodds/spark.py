@@ -20,8 +20,10 @@ from pyspark.sql import functions
 
 from trueodds.calibrators import Calibrator, find_calibrator
 from trueodds.engines import apply_map
+from trueodds.engines.group import MAX_ROWS
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
+from trueodds.model_selection import AutoCalibrator
 
 __all__ = ["SparkCalibratedModel", "SparkCalibrator"]
 
@@ -44,6 +46,24 @@ class _Columns(HasOutputCol, HasLabelCol):
         "probabilities of a Spark classifier (a vector of two), or scores of the positive class",
         TypeConverters.toString,
     )
+
+    def setScoreCol(self, value: str) -> Self:  # noqa: N802
+        """Choose the column of probabilities or scores.
+
+        Parameters
+        ----------
+        value : str
+        """
+        return self._set(scoreCol=value)
+
+    def setOutputCol(self, value: str) -> Self:  # noqa: N802
+        """Choose the name of the column that is added.
+
+        Parameters
+        ----------
+        value : str
+        """
+        return self._set(outputCol=value)
 
     def _with_score(self, frame: Any) -> Any:
         """The frame with the score of the positive class as a number."""
@@ -79,8 +99,9 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
 
     Parameters
     ----------
-    method : str, default="beta"
-        A method by its name, as ``trueodds methods`` lists them.
+    method : str, default="auto"
+        A method by its name, as ``trueodds methods`` lists them. ``"auto"`` is the library's
+        default, :class:`~trueodds.AutoCalibrator`.
     options : dict, default=None
         Options of the method, as plain values. ``{"classes": [negative, positive]}`` names the
         labels; by default they are sorted.
@@ -89,16 +110,19 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
     labelCol : str, default="label"
     outputCol : str, default="calibrated"
         The column that the fitted model adds: the probability of the positive class.
+    maxRows : int, default=1000000
+        Largest number of distinct scores that the driver receives. If there are more, Spark rounds
+        them first, and a warning gives the size of the change.
 
     Notes
     -----
-    Fitting groups by score on the cluster and brings back at most a million scores with their
-    counts; see :meth:`trueodds.ScoreTable.from_frame`.
+    Fitting groups by score on the cluster and brings back the distinct scores with their counts;
+    see :meth:`trueodds.ScoreTable.from_frame`.
 
     Examples
     --------
     >>> from trueodds.spark import SparkCalibrator  # doctest: +SKIP
-    >>> stage = SparkCalibrator(method="beta", scoreCol="probability")  # doctest: +SKIP
+    >>> stage = SparkCalibrator(scoreCol="probability")  # doctest: +SKIP
     >>> fitted = stage.fit(frame)  # doctest: +SKIP
     """
 
@@ -108,25 +132,61 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
     options: Param[str] = Param(
         Params._dummy(), "options", "options of the method, as JSON", TypeConverters.toString
     )
+    maxRows: Param[int] = Param(  # noqa: N815
+        Params._dummy(), "maxRows", "largest number of distinct scores", TypeConverters.toInt
+    )
 
     @keyword_only
     def __init__(
         self,
         *,
-        method: str = "beta",
+        method: str = "auto",
         options: dict[str, Any] | None = None,
         scoreCol: str = "probability",
         labelCol: str = "label",
         outputCol: str = "calibrated",
+        maxRows: int = MAX_ROWS,
     ) -> None:
         super().__init__()
         self._setDefault(
-            method="beta", options="{}", scoreCol="probability", labelCol="label",
-            outputCol="calibrated",
+            method="auto", options="{}", scoreCol="probability", labelCol="label",
+            outputCol="calibrated", maxRows=MAX_ROWS,
         )  # fmt: skip
-        given = dict(self._input_kwargs)  # type: ignore[attr-defined]  # of keyword_only
-        given["options"] = json.dumps(given.get("options") or {})
-        self._set(**given)
+        self._set_given(self._input_kwargs)  # type: ignore[attr-defined]  # of keyword_only
+
+    @keyword_only
+    def setParams(  # noqa: N802
+        self,
+        *,
+        method: str = "auto",
+        options: dict[str, Any] | None = None,
+        scoreCol: str = "probability",
+        labelCol: str = "label",
+        outputCol: str = "calibrated",
+        maxRows: int = MAX_ROWS,
+    ) -> Self:
+        """Change some parameters; the others keep their values.
+
+        Parameters
+        ----------
+        method, options, scoreCol, labelCol, outputCol, maxRows
+            As for the class.
+        """
+        return self._set_given(self._input_kwargs)  # type: ignore[attr-defined]  # of keyword_only
+
+    def setLabelCol(self, value: str) -> Self:  # noqa: N802
+        """Choose the column of labels.
+
+        Parameters
+        ----------
+        value : str
+        """
+        return self._set(labelCol=value)
+
+    def _set_given(self, given: dict[str, Any]) -> Self:
+        if "options" in given:
+            given = {**given, "options": json.dumps(given["options"] or {})}
+        return self._set(**given)
 
     def calibrator(self) -> Calibrator:
         """The method with its options, as it is without Spark.
@@ -135,7 +195,8 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
         -------
         Calibrator
         """
-        kind = find_calibrator(self.getOrDefault(self.method))
+        name = self.getOrDefault(self.method)
+        kind: Any = AutoCalibrator if name == "auto" else find_calibrator(name)
         calibrator: Calibrator = kind(**json.loads(self.getOrDefault(self.options)))
         return calibrator
 
@@ -144,7 +205,9 @@ class SparkCalibrator(Estimator[Any], _Columns, DefaultParamsReadable[Any], Defa
         label = _column(self.getOrDefault(self.labelCol)).alias(LABEL)
         columns = self._with_score(dataset).select(SCORE, label)
         try:
-            fitted = calibrator.fit_frame(columns, score=SCORE, label=LABEL)
+            fitted = calibrator.fit_frame(
+                columns, score=SCORE, label=LABEL, max_rows=self.getOrDefault(self.maxRows)
+            )
         except InputError as error:
             raise InputError(self._in_own_words(str(error))) from None
         return self._copyValues(SparkCalibratedModel.from_map(fitted.map_))
@@ -166,7 +229,8 @@ class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultP
     --------
     >>> import trueodds
     >>> from trueodds.spark import SparkCalibratedModel  # doctest: +SKIP
-    >>> stage = SparkCalibratedModel.from_map(trueodds.load("map.json"))  # doctest: +SKIP
+    >>> learned = trueodds.load("map.json")  # doctest: +SKIP
+    >>> stage = SparkCalibratedModel.from_map(learned, scoreCol="p")  # doctest: +SKIP
     >>> stage.transform(frame)  # doctest: +SKIP
     """
 
@@ -177,13 +241,21 @@ class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultP
         self._setDefault(scoreCol="probability", labelCol="label", outputCol="calibrated")
 
     @classmethod
-    def from_map(cls, learned: CalibrationMap) -> Self:
+    def from_map(
+        cls,
+        learned: CalibrationMap,
+        *,
+        scoreCol: str = "probability",
+        outputCol: str = "calibrated",
+    ) -> Self:
         """A stage that applies a map.
 
         Parameters
         ----------
         learned : CalibrationMap
             A map of two classes, without features.
+        scoreCol, outputCol : str
+            As for :class:`SparkCalibrator`.
 
         Returns
         -------
@@ -192,7 +264,7 @@ class SparkCalibratedModel(Model, _Columns, DefaultParamsReadable[Any], DefaultP
         if learned.features or not learned.takes_one_score:
             raise InputError("a stage of Spark needs a map of one score, without features.")
         stage = cls()
-        stage._set(map=json.dumps(learned.to_dict()))
+        stage._set(map=json.dumps(learned.to_dict()), scoreCol=scoreCol, outputCol=outputCol)
         return stage
 
     def calibration_map(self) -> CalibrationMap:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK_ROWS, side_by_side
 from trueodds.engines.group import MAX_ROWS, GroupedScores, group_scores
-from trueodds.exceptions import InputError
+from trueodds.exceptions import BinnedScoresWarning, InputError, warn_user
 from trueodds.inputs import (
     Floats,
     InputScale,
@@ -369,6 +369,13 @@ class ScoreTable:
     @classmethod
     def from_grouped(cls, grouped: GroupedScores, max_rows: int) -> ScoreTable:
         """Return the table of the result of :func:`trueodds.engines.group.group_scores`."""
+        if grouped.cells is not None:
+            warn_user(
+                f"there are more than {max_rows:,} distinct scores, so those of "
+                f"{grouped.n_rows:,} rows were rounded to {len(grouped.score):,}, which "
+                f"{grouped.cells.change()}. A larger max_rows rounds less.",
+                BinnedScoresWarning,
+            )
         # −0.0 and 0.0 are two groups to some engines; two digits can be too many for a short table.
         table = cls.of_sorted(grouped.score, *grouped.columns)
         if not all(np.isfinite(column.sum()) for column in table.columns):

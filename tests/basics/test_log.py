@@ -34,6 +34,7 @@ def test_rows_left_out_and_scores_pooled_are_logged(sample, caplog):
     assert "pooled 300 distinct scores in 100" in caplog.text
 
 
+@pytest.mark.filterwarnings("ignore:there are more than 50 distinct scores")
 def test_the_engine_is_logged(sample, caplog):
     frame = pd.DataFrame({"p": sample[0], "y": sample[1]})
     with caplog.at_level(logging.INFO, logger="trueodds"):

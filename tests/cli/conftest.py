@@ -1,5 +1,6 @@
 """Runs of the program inside this process, and files of scores to run it on."""
 
+import io
 import json
 import subprocess
 import sys
@@ -40,11 +41,21 @@ def run(capsys):
 
 
 @pytest.fixture
+def feed(monkeypatch):
+    """Give bytes to the next run as its standard input."""
+
+    def give(content: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return give
+
+
+@pytest.fixture
 def run_process():
     """Run a command line in a process of its own."""
 
     def call(*words, **options) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "trueodds.cli", *map(str, words)]
+        command = [sys.executable, "-m", "trueodds", *map(str, words)]
         options.setdefault("timeout", 120)
         return subprocess.run(command, capture_output=True, check=False, **options)
 

@@ -92,8 +92,8 @@ def test_many_batches_keep_their_order(run, data, tmp_path, monkeypatch):
 
 def test_from_standard_input_to_standard_output(run_process, data, table):
     content = (data / "scores.csv").read_bytes()
-    words = ["apply", data / "map.json", "-", "--format", "csv", "-s", "p", "-o", "-"]
-    result = run_process(*words, "--output-format", "csv", input=content)
+    words = ["apply", data / "map.json", "-", "-s", "p", "-o", "-"]
+    result = run_process(*words, input=content)
     assert result.returncode == 0, result.stderr
     assert result.stderr == b""
     lines = result.stdout.decode().splitlines()
@@ -104,7 +104,7 @@ def test_from_standard_input_to_standard_output(run_process, data, table):
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_goes_away_is_no_error_message(data, unbuffered):
-    words = [sys.executable, "-m", "trueodds.cli", "apply", data / "map.json"]
+    words = [sys.executable, "-m", "trueodds", "apply", data / "map.json"]
     words += [data / "scores.csv", "-s", "p", "-o", "-", "--output-format", "csv"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}

@@ -226,7 +226,7 @@ def test_a_map_that_is_none(run, tmp_path, data, content, files_left):
 def test_a_map_that_is_not_there(run, data, tmp_path):
     result = run("apply", tmp_path / "no.json", data / "scores.csv", "-o", tmp_path / "o.csv")
     assert result.code == 1
-    assert "no.json: no such file" in result.err
+    assert "no.json: file not found." in result.err
 
 
 def test_an_output_in_no_folder(run, data, tmp_path):
@@ -262,7 +262,7 @@ WITHOUT_PRIVILEGE = textwrap.dedent("""
         for capability in (1, 2):
             if libc.prctl(24, capability, 0, 0, 0):
                 sys.exit(99)
-    os.execv(sys.executable, [sys.executable, "-m", "trueodds.cli", *sys.argv[1:]])
+    os.execv(sys.executable, [sys.executable, "-m", "trueodds", *sys.argv[1:]])
 """)
 
 
@@ -318,7 +318,13 @@ def test_debug_shows_where_it_happened(run, csv_file):
 
 @pytest.mark.parametrize(
     ("name", "answer"),
-    [("platt", "did you mean 'logistic'? See"), ("zzz", "there are 'abb', 'acp'")],
+    [
+        (
+            "platt",
+            "did you mean 'logistic'? 'trueodds methods' lists all. See 'trueodds fit --help'",
+        ),
+        ("zzz", "there are 'abb', 'acp'"),
+    ],
 )
 def test_an_unknown_method_is_answered_with_what_there_is(run, csv_file, name, answer):
     path = csv_file("p,y", "0.2,1", "0.4,0")

@@ -38,7 +38,7 @@ def test_a_signal_during_apply_leaves_nothing(
     if older:
         target.write_text("precious\n")
     process = subprocess.Popen(
-        [sys.executable, "-m", "trueodds.cli", "apply", data / "map.json", large, "-s", "p"]
+        [sys.executable, "-m", "trueodds", "apply", data / "map.json", large, "-s", "p"]
         + ["-o", target, "--force"],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -56,4 +56,4 @@ def test_another_level_than_that_of_the_map_is_refused(run, data, tmp_path):
     assert "have confidence level 0.9; pass --interval 0.9" in result.err
     result = run("fit", data / "scores.csv", "-s", "p", "-l", "y", "--interval", "90")
     assert result.code == 2
-    assert "--interval must lie strictly between 0 and 1; got 90" in result.err
+    assert "'90' is not a share; type 0.9." in result.err

@@ -13,7 +13,7 @@ import pytest
 
 from support.monitor_under_faults import run_all
 from trueodds.maps import IdentityMap
-from trueodds.monitoring import _deliveries, _watch
+from trueodds.watch import rows_seen, state
 
 COLUMNS = ("--score", "p", "--label", "y")
 FIRST = date(2026, 10, 1)
@@ -153,7 +153,7 @@ def test_labels_that_come_one_by_one_all_count_once(watch, decimals):
         assert result.json["rows_unlabeled"] == (arrives > night).sum()
         assert result.json["events"] == []
     state = json.loads(Path("s.json").read_text())
-    assert sum(line["observed"] for line in state["job"]["periods"]) == y.sum()
+    assert sum(line["observed"] for line in state["periods"]) == y.sum()
 
 
 def test_until_and_late_labels_together_lose_nothing(watch):
@@ -255,7 +255,6 @@ def test_a_random_lake_is_counted_row_by_row(watch, seed, decimals):
         assert result.json["rows_total"] == len(lake.labeled)
     assert result.json["deliveries"]["duplicate"] == lake.n_copies == 1
     assert result.json["deliveries"]["withdrawn"] == 0
-    assert result.json["deliveries"]["unmatched"] == 0
     if decimals is None:
         assert changed == lake.n_changed > 0
 
@@ -319,12 +318,11 @@ def test_equal_files_of_two_partitions_are_two_deliveries(watch):
 
 
 @pytest.mark.parametrize("timed", [True, False])
-@pytest.mark.parametrize("room", [_deliveries.MOST_KEPT, 100])
+@pytest.mark.parametrize("room", [rows_seen.MOST_KEPT, 100])
 def test_a_file_that_grows_is_read_from_where_it_ended(watch, monkeypatch, timed, room):
     """With and without room for the single rows of a file."""
-    for module in (_deliveries, _watch):
+    for module in (rows_seen, state):
         monkeypatch.setattr(module, "MOST_KEPT", room)
-    monkeypatch.setattr("trueodds.cli.watch.run.MOST_KEPT", room)
     p, y = rows_of(0, decimals=2)
     for end in (150, 151, 400):
         write("a.csv", p[:end], y[:end], day_name(0))
@@ -333,16 +331,15 @@ def test_a_file_that_grows_is_read_from_where_it_ended(watch, monkeypatch, timed
 
 
 def test_a_file_that_cannot_be_compared_is_named_and_not_counted_again(watch, monkeypatch):
-    for module in (_deliveries, _watch):
+    for module in (rows_seen, state):
         monkeypatch.setattr(module, "MOST_KEPT", 100)
-    monkeypatch.setattr("trueodds.cli.watch.run.MOST_KEPT", 100)
     p, y = rows_of(0)
     write("a.csv", p, y, day_name(0))
     watch("a.csv")
     write("a.csv", p, 1 - y, day_name(0))
-    result = watch("a.csv", "--fail-on", "unmatched")
+    result = watch("a.csv", "--fail-on", "changed")
     assert (result.code, result.json["rows"]) == (5, PER_DAY)
-    assert kinds(result) == [("unmatched", None, PER_DAY)]
+    assert kinds(result) == [("changed", None, PER_DAY)]
 
 
 def test_rows_that_are_taken_back_are_named(watch):
@@ -366,14 +363,14 @@ def test_a_second_file_of_a_day_whose_first_file_is_archived_is_new(watch):
 
 
 def test_forgotten_files_are_not_counted_again(watch, monkeypatch):
-    monkeypatch.setattr(_watch, "MOST_FILES", 3)
+    monkeypatch.setattr(state, "MOST_FILES", 3)
     for number in range(6):
         deliver(number)
         result = watch("lake")
     assert result.json["rows"] == 6 * PER_DAY
-    result = watch("lake", "--fail-on", "expired")
+    result = watch("lake", "--fail-on", "late")
     assert result.json["rows"] == 6 * PER_DAY
-    assert {kind for kind, *_ in kinds(result)} == {"expired"}
+    assert {kind for kind, *_ in kinds(result)} == {"late"}
 
 
 # ----- dates ---------------------------------------------------------------------------------
@@ -489,7 +486,7 @@ def test_an_acknowledged_alarm_is_kept_and_watching_goes_on(watch):
     assert (after.json["rows"], after.json["rows_total"]) == (3 * PER_DAY, 6 * PER_DAY)
     (alarm,) = after.json["acknowledged"]
     assert (alarm["alarm_time"], alarm["rows"]) == (day_name(0), 3 * PER_DAY)
-    assert alarm["at"] == json.loads(Path("s.json").read_text())["job"]["acknowledged"][0]["at"]
+    assert alarm["at"] == json.loads(Path("s.json").read_text())["acknowledged"][0]["at"]
     assert "--acknowledge: there is no alarm" in watch("lake", "--acknowledge").err
     for number in range(6, 9):
         deliver(number, shift=1.2)
@@ -525,7 +522,7 @@ def test_a_state_that_another_run_has_changed_is_not_replaced(watch, monkeypatch
         return []
 
     deliver(1)
-    monkeypatch.setattr(_watch.Watch, "newly_missing", meanwhile)
+    monkeypatch.setattr(state.Watch, "newly_missing", meanwhile)
     result = watch("lake")
     assert result.code == 1
     assert "another run changed s.json in the meantime" in result.err

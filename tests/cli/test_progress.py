@@ -9,7 +9,7 @@ import pytest
 
 pty = pytest.importorskip("pty", reason="pseudo-terminals are a matter of Unix")
 
-PROGRAM = [sys.executable, "-m", "trueodds.cli"]
+PROGRAM = [sys.executable, "-m", "trueodds"]
 
 
 def on_a_terminal(words, **options):

@@ -17,6 +17,7 @@ from trueodds.cli.files.sql import literal, quoted
 from trueodds.exceptions import InputError
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl")
+WORDS = ["-s", "p", "-l", "y"]
 
 
 def test_every_format_gives_the_map_of_the_arrays(run, data, tmp_path):
@@ -45,21 +46,15 @@ def test_a_glob_is_read_as_one_table(run, table, tmp_path, data):
         assert result.json["evaluation"] == whole.json["evaluation"]
 
 
-@pytest.mark.slow
-def test_standard_input_of_every_format(run_process, data):
-    for kind in FORMATS:
-        content = (data / f"scores.{kind}").read_bytes()
-        result = run_process(
-            "fit", "-", "--format", kind, "-s", "p", "-l", "y", "-m", "beta", input=content
-        )
-        assert result.returncode == 0, result.stderr
-        assert b'"trueodds-map"' in result.stdout
-
-
-def test_standard_input_needs_a_format(run):
-    result = run("evaluate", "-", "-s", "p", "-l", "y")
-    assert result.code == 2
-    assert "--format" in result.err
+@pytest.mark.parametrize("named", [[], ["--format"]])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_standard_input_of_every_format_which_its_bytes_tell(run, feed, data, kind, named):
+    feed((data / f"scores.{kind}").read_bytes())
+    result = run("fit", "-", *named, *([kind] if named else []), *WORDS, "-m", "beta")
+    assert result.code == 0, result.err
+    feed(b"")
+    whole = run("fit", data / "scores.parquet", *WORDS, "-m", "beta")
+    assert result.json["parameters"] == whole.json["parameters"]
 
 
 def test_an_arrow_stream_is_read_like_an_arrow_file(run, table, tmp_path):

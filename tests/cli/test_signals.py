@@ -126,7 +126,7 @@ def test_a_monitor_stopped_before_its_state_is_saved_does_not_say_that_it_counte
     fit = ["fit", data / "scores.csv", "-s", "p", "-l", "y", "-o", tmp_path / "m.json"]
     assert run(*fit).code == 0
     monkeypatch.setattr(
-        "trueodds.monitoring._watch.Watch.save", lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+        "trueodds.watch.state.Watch.save", lambda *_: os.kill(os.getpid(), signal.SIGTERM)
     )
     words = [tmp_path / "m.json", data / "scores.csv", "-s", "p", "-l", "y"]
     result = run("monitor", *words, "--state", tmp_path / "state.json")

@@ -17,7 +17,7 @@ from trueodds import LogisticCalibrator, OneVsRestCalibrator, OnlineCalibrator, 
 from trueodds.cli import main
 from trueodds.exceptions import InputError
 from trueodds.maps import IdentityMap, LogOddsMap
-from trueodds.online._job import StreamJob
+from trueodds.watch import StreamWatch
 
 COLUMNS = ("-s", "p", "-l", "y", "--state", "s.json")
 STDIN = ("stream", "map.json", "-", *COLUMNS, "--id", "order")
@@ -76,7 +76,9 @@ def forecasts(name="f.csv"):
 
 
 def learned(state="s.json"):
-    return json.loads(Path(state).read_text())
+    content = json.loads(Path(state).read_text())
+    del content["checksum"]
+    return content
 
 
 def test_rows_of_files_are_learned_in_the_order_of_time(folder, run):
@@ -153,7 +155,7 @@ def test_files_without_labels_and_files_of_labels_alone(folder, run):
     found = [json.loads(line) for line in (folder / "f.jsonl").read_text().splitlines()]
     assert [(row["file"], row["id"], row["label"], row["forecast"]) for row in found] == expected
     assert learned()["online"] == online.to_dict()
-    assert StreamJob.load("s.json").watch.monitor.n_rows == 150
+    assert StreamWatch.load("s.json").watch.monitor.n_rows == 150
     before = learned()["online"], (folder / "f.jsonl").read_bytes()
     run("stream", "map.json", *words)
     assert (learned()["online"], (folder / "f.jsonl").read_bytes()) == before
@@ -184,7 +186,7 @@ def test_the_monitor_is_an_independent_watchdog(folder, run):
     calm = run("monitor", "identity.json", "f.csv", *watchdog)
     assert calm.code == 0
     assert calm.json["rows"] == 3000
-    own = StreamJob.load("s.json").watch.monitor
+    own = StreamWatch.load("s.json").watch.monitor
     assert calm.json["e_value"] == pytest.approx(own.e_value, rel=1e-9)
     raw = ("-s", "p", "-l", "y", "--state", "v.json", "--json")
     assert run("monitor", "identity.json", "a.csv", *raw).code == 4
@@ -215,7 +217,7 @@ def run_killed(words, moment):
 
 def _kill_at(moment):
     """Count every write, flush and save, before and after; the process ends at the n-th."""
-    from trueodds.cli.watch.stream import Forecasts
+    from trueodds.cli.watch.forecasts import Forecasts
 
     steps = iter(range(10**6))
 
@@ -237,7 +239,7 @@ def _kill_at(moment):
 
     stepping(Forecasts, "write")
     stepping(Forecasts, "flush")
-    stepping(StreamJob, "save")
+    stepping(StreamWatch, "save")
     stepping(Path, "replace")
 
 
@@ -268,13 +270,13 @@ def test_a_run_that_is_killed_loses_nothing_and_counts_nothing_twice(folder, run
     assert kills > 30
     assert (folder / "f.csv").read_bytes() == expected[0]
     assert learned()["online"] == expected[1]["online"]
-    assert learned()["watch"]["stream"] == expected[1]["watch"]["stream"]
+    assert learned()["watch"]["monitor"] == expected[1]["watch"]["monitor"]
 
 
 def test_two_runs_at_once_take_turns(folder):
     for k in range(2):
         write(f"{k}.csv", *rows(300, k), first=1000 * k)
-    command = [sys.executable, "-m", "trueodds.cli", "stream", "map.json"]
+    command = [sys.executable, "-m", "trueodds", "stream", "map.json"]
     runs = [
         subprocess.Popen([*command, f"{k}.csv", *COLUMNS, "-o", "f.csv"], stderr=subprocess.PIPE)
         for k in range(2)
@@ -341,7 +343,7 @@ def test_each_line_gets_the_answer_of_the_calibrator(folder, feed):
     assert [json.loads(line) for line in result.out.splitlines()] == answers
     assert learned()["online"] == online.to_dict()
     assert load("now.json") == online.map_
-    monitor = StreamJob.load("s.json").watch.monitor
+    monitor = StreamWatch.load("s.json").watch.monitor
     assert monitor.n_rows == online.n_rows
 
 
@@ -379,7 +381,7 @@ def test_lines_killed_anywhere_go_on_bit_for_bit(folder, monkeypatch):
 
 
 def test_an_answer_comes_before_the_next_line_is_sent(folder):
-    command = [sys.executable, "-m", "trueodds.cli", *STDIN]
+    command = [sys.executable, "-m", "trueodds", *STDIN]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -389,7 +391,7 @@ def test_an_answer_comes_before_the_next_line_is_sent(folder):
             assert json.loads(process.stdout.readline())["id"] == i
         process.terminate()
         assert process.wait(60) == 143
-    assert StreamJob.load("s.json").online.n_pending == 3
+    assert StreamWatch.load("s.json").online.n_pending == 3
 
 
 @pytest.mark.parametrize(
@@ -423,7 +425,7 @@ def test_a_line_that_cannot_be_used_is_named(folder, feed, line, said):
     assert [sorted(one) for one in answers] == [
         ["forecast", "line"], ["error", "line"], ["forecast", "line"]
     ]  # fmt: skip
-    assert StreamJob.load("s.json").online.n_rows == 2
+    assert StreamWatch.load("s.json").online.n_rows == 2
 
 
 def test_a_line_without_end_is_refused(folder, feed):
@@ -462,7 +464,7 @@ def test_several_classes_weights_and_named_labels(folder, run, feed):
     )
     lined = feed("stream", "three.json", "-", *words, "t.json", given=as_bytes(given))
     online = OnlineCalibrator(start=load("three.json"))
-    expected = online.replay(scores[:40], y[:40], [1 + i % 3 for i in range(40)])
+    expected = online.replay(scores[:40], y[:40], counts=[1 + i % 3 for i in range(40)])
     columns = ("forecast_a", "forecast_b", "forecast_c")
     for found in (forecasts(), [json.loads(line) for line in lined.out.splitlines()]):
         assert [[float(row[c]) for c in columns] for row in found] == expected.tolist()
@@ -526,11 +528,13 @@ def test_changed_states_of_a_stream_are_refused_or_work(folder, run):
         except (ValueError, RecursionError):
             continue
         try:
-            job = StreamJob.from_dict(content)
+            job = StreamWatch.from_dict(content)
         except InputError:
             continue
         fine += 1
-        assert StreamJob.from_dict(json.loads(json.dumps(job.to_dict()))).to_dict() == job.to_dict()
+        assert (
+            StreamWatch.from_dict(json.loads(json.dumps(job.to_dict()))).to_dict() == job.to_dict()
+        )
     assert 0 < fine < 60
 
 
@@ -558,8 +562,7 @@ def test_whole_days_give_the_same_forecasts_and_state_however_files_are_read(fol
         lines = [json.loads(line) for line in Path(f"{mark}.jsonl").read_text().splitlines()]
         made = [(line["time"], line["label"], line["forecast"]) for line in lines]
         state = json.loads(Path(f"{mark}.json").read_text())
-        del state["watch"]["job"], state["output"]  # names of files, and when they were read
-        found.append((made, state["online"], state["watch"]))
+        found.append((made, state["online"], state["watch"]["monitor"]))
     assert found[0] == found[1] == found[2]
     assert len(found[0][0]) == 600
     first = [label for _, label, _ in found[0][0][:60]]

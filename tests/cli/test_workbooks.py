@@ -399,7 +399,7 @@ def test_a_small_workbook_cannot_take_the_machine(tmp_path, harm):
     path, (change, sentence) = tmp_path / "s.xlsx", HARMFUL[harm]
     _plain_book(path)
     change(path)
-    words = [sys.executable, "-m", "trueodds.cli", "evaluate", path, "-s", "p", "-l", "y"]
+    words = [sys.executable, "-m", "trueodds", "evaluate", path, "-s", "p", "-l", "y"]
     # A process counts the memory of the one that it was forked from: here, a small one.
     script = (
         "import resource as r, subprocess, sys\n"

@@ -79,7 +79,7 @@ def test_a_file_that_many_write_at_once_is_always_that_of_one_of_them(tmp_path):
 @pytest.mark.slow
 def test_commands_that_write_one_output_at_once_leave_one_whole_map(data, tmp_path):
     target = tmp_path / "map.json"
-    command = [sys.executable, "-m", "trueodds.cli", "fit", data / "scores.csv", "-s", "p"]
+    command = [sys.executable, "-m", "trueodds", "fit", data / "scores.csv", "-s", "p"]
     command += ["-l", "y", "--force", "-o", target, "-m"]
     methods = ["beta", "logistic", "isotonic"]
     processes = [subprocess.Popen([*command, method]) for method in methods]

@@ -8,6 +8,8 @@ from trueodds import BetaCalibrator, IsotonicCalibrator, ScoreTable
 from trueodds.engines.group import group_scores
 from trueodds.exceptions import InputError
 
+pytestmark = pytest.mark.filterwarnings("ignore:there are more than")
+
 
 def crowded_rows(n=4000):
     """Log-odds with a standard deviation of 6: thousands of scores within 1e-3 of an end."""

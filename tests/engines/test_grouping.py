@@ -1,5 +1,8 @@
 """When scores are told apart exactly, when by cells, and what that costs."""
 
+import re
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,7 +16,9 @@ from trueodds import (
 )
 from trueodds.engines import group as grouping
 from trueodds.engines.group import group_scores
-from trueodds.exceptions import InputError
+from trueodds.exceptions import BinnedScoresWarning, InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore:there are more than")
 
 
 def frame_of(score, y=None, **columns):
@@ -130,6 +135,31 @@ def test_scores_move_by_no_more_than_promised(crowded):
     shift = np.abs(np.log(cell / (1 - cell)) - np.log(score / (1 - score)))[inner]
     assert shift.max() <= 2.0 ** (1 - k)
     np.testing.assert_array_equal(np.unique(cell), found.score)
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_a_fit_says_how_far_scores_were_moved(crowded, scale):
+    score, y = crowded
+    score = score[:20_000] if scale == "probability" else np.log(score / (1 - score))[:20_000]
+    frame = frame_of(score, y[:20_000])
+    with pytest.warns(BinnedScoresWarning, match="more than 2,000 distinct scores") as caught:
+        BetaCalibrator(scale=scale).fit_frame(frame, score="score", label="label", max_rows=2000)
+    assert caught[0].filename == __file__
+    said = str(caught[0].message)
+    found = grouped(frame, max_rows=2000, scale=scale)
+    assert f"20,000 rows were rounded to {len(found.score):,}" in said
+    limit = float(re.search(r"at most (\S+)(?: of|\. )", said)[1])
+    cell = found.cells.of_array(score)
+    if scale == "logit":
+        moved = np.abs(cell - score) / (np.abs(score) + 1)
+    else:
+        inner = (score > 1e-12) & (score < 1 - 1e-12)
+        z = [np.log(s[inner] / (1 - s[inner])) for s in (cell, score)]
+        moved = np.abs(z[0] - z[1])
+    assert limit / 8 < moved.max() <= 1.1 * limit
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BetaCalibrator(scale=scale).fit_frame(frame, score="score", label="label")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import numpy as np
 from support.mutate_json import JsonChanges, Mutator
 from trueodds import LogisticCalibrator, OnlineCalibrator
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring._state_file import parse_state
+from trueodds.state_file import parse_state
 
 __all__ = ["TOKENS", "change", "check", "learn", "seeds", "some_rows", "try_states"]
 
@@ -107,7 +107,7 @@ def _is_fine(data: bytes) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            online = OnlineCalibrator.from_dict(parse_state(data.decode("utf-8", "replace"), "it"))
+            online = parse_state(data.decode("utf-8", "replace"), "it", OnlineCalibrator.from_dict)
         except StateFormatError as error:
             assert 0 < len(str(error)) < 1_000  # noqa: PT017
             return False

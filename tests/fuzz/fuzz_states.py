@@ -15,8 +15,8 @@ from support.mutate_json import JsonChanges
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring._deliveries import FileRecord
-from trueodds.monitoring._watch import Watch
+from trueodds.watch import Watch
+from trueodds.watch.rows_seen import FileRecord
 
 __all__ = ["TOKENS", "change", "check", "seeds"]
 

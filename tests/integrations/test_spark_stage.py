@@ -91,8 +91,7 @@ def test_streams_are_transformed(spark, fitted, tmp_path):
     from trueodds.spark import SparkCalibratedModel
 
     learned = fitted.stages[-1].calibration_map()
-    stage = SparkCalibratedModel.from_map(learned)
-    stage.set(stage.scoreCol, "p")
+    stage = SparkCalibratedModel.from_map(learned, scoreCol="p")
     pd.DataFrame({"p": [0.1, 0.5, 0.9]}).to_json(tmp_path / "in.json", orient="records", lines=True)
     stream = spark.readStream.schema("p double").json(str(tmp_path))
     query = (
@@ -114,6 +113,54 @@ def test_what_makes_no_sense_is_refused(rows):
         SparkCalibrator().fit(rows)
     with pytest.raises(InputError, match="a map of one score"):
         SparkCalibratedModel.from_map(SoftmaxMap(weights=[1.0, 1.0, 1.0], bias=[0.0, 0.0, 0.0]))
+
+
+def test_the_default_method_is_that_of_the_library(rows):
+    from trueodds import AutoCalibrator
+    from trueodds.spark import SparkCalibrator
+
+    frame = rows.selectExpr("1 / (1 + exp(-a)) AS probability", "label")
+    local = frame.toPandas()
+    expected = AutoCalibrator().fit(local["probability"], local["label"]).map_
+    grid = np.linspace(0, 1, 101)
+    for stage in (
+        SparkCalibrator(),
+        SparkCalibrator(method="auto"),
+        SparkCalibrator(method="bayesian_smooth"),
+    ):
+        found = stage.fit(frame).calibration_map()
+        np.testing.assert_allclose(found(grid), expected(grid), rtol=0, atol=1e-9)
+
+
+def test_many_scores_are_rounded_with_a_warning_that_gives_the_change(rows):
+    from trueodds.exceptions import BinnedScoresWarning
+    from trueodds.spark import SparkCalibrator
+
+    frame = rows.selectExpr("1 / (1 + exp(-a)) AS probability", "label")
+    with pytest.warns(BinnedScoresWarning, match=r"moves their log-odds by at most 0\.") as caught:
+        SparkCalibrator(method="beta", maxRows=60).fit(frame)
+    assert "more than 60 distinct scores, so those of 400 rows" in str(caught[0].message)
+
+
+def test_columns_and_options_can_be_set_as_in_spark(spark):
+    from trueodds.maps import LogOddsMap
+    from trueodds.spark import SparkCalibratedModel, SparkCalibrator
+
+    frame = spark.createDataFrame([(0.2,), (0.5,)], ["p"])
+    learned = LogOddsMap(a=0.5, b=0.5, c=0.0)
+    for stage in (
+        SparkCalibratedModel.from_map(learned, scoreCol="p", outputCol="q"),
+        SparkCalibratedModel.from_map(learned).setScoreCol("p").setOutputCol("q"),
+    ):
+        found = stage.transform(frame).toPandas()
+        np.testing.assert_allclose(found["q"], [1 / 3, 1 / 2], rtol=1e-12)
+    estimator = SparkCalibrator(method="beta", scoreCol="p").setParams(
+        options={"parameters": "am"}, maxRows=500
+    )
+    estimator.setLabelCol("y").setOutputCol("q")
+    found = [estimator.getOrDefault(name) for name in ("method", "scoreCol", "labelCol", "maxRows")]
+    assert found == ["beta", "p", "y", 500]
+    assert estimator.calibrator().parameters == "am"
 
 
 def test_dots_and_quotes_in_names_are_part_of_them(rows):

@@ -1,12 +1,14 @@
 """Maps as torch modules, and tensors in place of arrays."""
 
 import copy
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 import torch
+from scipy import special
 
 from support.map_examples import example_of_some_rows, examples
 from trueodds import BetaCalibrator, TemperatureCalibrator
@@ -94,9 +96,27 @@ def test_parameters_can_be_trained_further(scale):
 
 
 def test_one_temperature_stays_one_parameter():
-    m = TemperatureCalibrator().fit([0.1, 0.4, 0.3, 0.8, 0.7, 0.2], [0, 1, 0, 1, 0, 0]).map_
-    names = [name for name, _ in m.to_torch(trainable=True).named_parameters()]
-    assert names == ["a", "c"]
+    for scale, columns in (("probability", 1), ("logit", 10)):
+        rng = np.random.default_rng(0)
+        scores = rng.random(500) if columns == 1 else 3 * rng.normal(size=(500, columns))
+        y = rng.random(500) < scores if columns == 1 else scores.argmax(axis=1)
+        y[:100] = ~y[:100] if columns == 1 else rng.integers(0, columns, 100)
+        fitted = TemperatureCalibrator(scale=scale).fit(scores, y.astype(int))
+        for trainable in (True, False):
+            module = fitted.map_.to_torch(trainable=trainable)
+            value = module.state_dict()["temperature"]
+            value = value if trainable else value.view(torch.float64)
+            assert value.item() == pytest.approx(fitted.temperature_, rel=1e-12)
+            assert value.shape == ()
+        module = fitted.map_.to_torch(trainable=True)
+        assert [name for name, _ in module.named_parameters()] == ["temperature"]
+        with torch.no_grad():
+            module.temperature.mul_(2)
+        z = scores if scale == "logit" else np.log(scores / (1 - scores))
+        halved = z / (2 * fitted.temperature_)
+        expected = special.softmax(halved, axis=1) if columns > 1 else special.expit(halved)
+        found = module(torch.tensor(scores)).detach().numpy()
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     softmax = SoftmaxMap(weights=np.eye(3), bias=[0.0, 0.1, 0.0]).to_torch(trainable=True)
     p = softmax(torch.tensor([[0.2, 0.3, 0.5]], dtype=torch.float64))
     p[0, 0].backward()
@@ -104,6 +124,94 @@ def test_one_temperature_stays_one_parameter():
     assert softmax.bias.grad.shape == (3,)
     with pytest.raises(InputError, match="nothing to train further"):
         numeric_tree().to_torch(trainable=True)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "names"),
+    [
+        (LogOddsMap(a=0.5, b=0.5, c=0.0), {"temperature": 2.0}),
+        (LogOddsMap(a=0.5, b=0.5, c=0.1), {"slope": 0.5, "intercept": 0.1}),
+        (LogOddsMap(a=0.5, b=0.7, c=0.1), {"a": 0.5, "b": 0.7, "c": 0.1}),
+        (SoftmaxMap(weights=[0.5] * 3, bias=[0.0] * 3), {"temperature": 2.0}),
+        (SoftmaxMap(weights=[0.5] * 3, bias=[0.0, 0.1, 0.0]), {"weights": [0.5] * 3}),
+        (SoftmaxMap(weights=2 * np.eye(3), bias=[0.0] * 3), {"weights": 2 * np.eye(3)}),
+    ],
+)
+def test_keys_of_the_state_are_names_of_parameters(drawn, names):
+    states = [drawn.to_torch(trainable=trainable).state_dict() for trainable in (True, False)]
+    for name, value in names.items():
+        assert states[0][name].numpy() == pytest.approx(np.array(value))
+        assert states[1][name].view(torch.float64).numpy() == pytest.approx(np.array(value))
+    assert states[0].keys() == states[1].keys()
+    others = set(states[0]) - set(names) - {"bias"}
+    assert all(re.fullmatch(r"constant_\d+", name) for name in others)
+
+
+def test_tables_in_the_state_have_names():
+    drawn = PiecewiseLinearMap(x=[0.1, 0.5, 0.9], y=[0.2, 0.3, 0.8])
+    state = drawn.to_torch().state_dict()
+    assert state["knots_1"].view(torch.float64).tolist() == [0.1, 0.5, 0.9]
+    assert state["levels_1"].view(torch.float64).tolist() == [0.2, 0.3, 0.8]
+
+
+def test_logits_come_out_on_request_for_every_family():
+    """Their sigmoid or softmax is the probability, and they are not saturated where it is."""
+    for example in some_examples():
+        m = example.map
+        if example.n_scores != m._n_scores:
+            continue
+        found = m.to_torch(output="logits")(torch.tensor(example.scores))
+        if example.n_scores == 1:
+            p = torch.sigmoid(found)
+        else:
+            p = torch.softmax(found, -1)
+            if m.family == "one_vs_rest":
+                assert found.max() <= 1e-12  # logarithms of probabilities
+        np.testing.assert_allclose(p.numpy(), example.expected, atol=1e-9, err_msg=example.name)
+    z = torch.tensor([60.0, -800.0, 3.0], dtype=torch.float64)
+    halved = LogOddsMap(a=0.9, b=0.9, c=1.0, scale="logit").to_torch(output="logits")
+    np.testing.assert_allclose(halved(z).numpy(), 0.9 * z.numpy() + 1, rtol=1e-12)
+    softmax = SoftmaxMap(weights=[0.5] * 3, bias=[0.0] * 3, scale="logit").to_torch(output="logits")
+    np.testing.assert_allclose(softmax(z).numpy(), z.numpy() / 2, rtol=1e-12)
+    steps = StepMap(edges=[0.2, 0.8], values=[0.0, 0.5, 1.0]).to_torch(output="logits")
+    assert steps(torch.tensor([0.1, 0.5, 0.9])).tolist() == [-np.inf, 0.0, np.inf]
+    with pytest.raises(InputError, match="output must be"):
+        StepMap(edges=[], values=[0.5]).to_torch(output="logit")
+
+
+@pytest.mark.parametrize("columns", [1, 4])
+def test_training_with_losses_on_logits_finds_the_temperature(columns):
+    rng = np.random.default_rng(1)
+    scores = 3 * rng.normal(size=(2000, columns))
+    p = special.softmax(scores / 2.5, axis=1) if columns > 1 else special.expit(scores / 2.5)
+    p = p if columns > 1 else np.hstack([1 - p, p])
+    y = (p.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
+    scores = scores if columns > 1 else scores[:, 0]
+    target = TemperatureCalibrator(scale="logit").fit(scores, y)
+    zeros = np.zeros(4)
+    start = (
+        LogOddsMap(a=0.9, b=0.9, c=0.0, scale="logit")
+        if columns == 1
+        else SoftmaxMap(weights=zeros + 0.9, bias=zeros, scale="logit")
+    )
+    module = start.to_torch(trainable=True, output="logits")
+    losses = torch.nn.functional
+    loss_of = (
+        losses.cross_entropy
+        if columns > 1
+        else lambda z, t: losses.binary_cross_entropy_with_logits(z, t.double())
+    )
+    optimizer = torch.optim.LBFGS(module.parameters(), line_search_fn="strong_wolfe", max_iter=100)
+    x, t = torch.tensor(scores), torch.tensor(y)
+
+    def loss():
+        optimizer.zero_grad()
+        value = loss_of(module(x), t)
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    assert module.temperature.item() == pytest.approx(target.temperature_, abs=1e-3)
 
 
 @pytest.mark.slow

@@ -325,3 +325,64 @@ def test_levels_next_to_0_and_1_have_finite_quantiles():
     ordinary = validation_sample_size(**options, level=0.9).observed_expected
     quantiles = ndtri([2**-54, 0.05])
     assert widest / ordinary == pytest.approx((quantiles[0] / quantiles[1]) ** 2, rel=1e-3)
+
+
+GROUP_FIGURES = ("observed_expected", "intercept", "slope", "ici", "c_statistic")
+
+
+@pytest.mark.parametrize("kind", ["plain", "sample_weight", "counts", "clusters"])
+def test_the_figures_of_a_group_are_those_of_its_rows_alone(kind):
+    rng = np.random.default_rng(3)
+    z = rng.normal(-0.5, 1.5, 700)
+    site = rng.choice(["Ulm", "Graz", "few"], 700, p=[0.7, 0.28, 0.02])
+    y = (rng.random(700) < expit(0.7 * z + 0.8 * (site == "Ulm"))).astype(int)
+    p = expit(z)
+    options = {
+        "plain": {},
+        "sample_weight": {"sample_weight": rng.choice([0.0, 0.3, 2.0], 700)},
+        "counts": {"counts": rng.integers(0, 3, 700)},
+        "clusters": {"clusters": rng.integers(0, 150, 700)},
+    }[kind]
+    found = validation_report(y, p, groups={"site": site}, n_resamples=40, **options)
+    assert [(g.column, g.value) for g in found.groups] == [
+        ("site", "Graz"),
+        ("site", "Ulm"),
+        ("site", "few"),
+    ]
+    for group in found.groups[:2]:
+        own = site == group.value
+        given = {name: values[own] for name, values in options.items()}
+        alone = validation_report(y[own], p[own], n_resamples=40, **given)
+        assert (group.n, group.events) == (alone.n, alone.events)
+        for name in GROUP_FIGURES:
+            a, b = getattr(group, name), getattr(alone, name)
+            assert [a.estimate, a.low, a.high] == pytest.approx([b.estimate, b.low, b.high])
+        times = (
+            next(iter(given.values()))
+            if kind in ("sample_weight", "counts")
+            else np.ones(own.sum())
+        )
+        ratio = (times * y[own]).sum() / (times * p[own]).sum()
+        assert group.observed_expected.estimate == pytest.approx(ratio)
+    few = found.groups[2]
+    assert np.isfinite(few.observed_expected.low)
+    assert all(np.isnan(getattr(few, name).estimate) for name in GROUP_FIGURES[1:])
+
+
+def test_groups_have_a_table_of_their_own(sample):
+    y, p = sample
+    age = np.arange(500) / 5
+    found = validation_report(y, p, groups={"age_%": age}, n_resamples=20)
+    plain = validation_report(y, p, n_resamples=20)
+    assert found.groups[0].value == "below 20"
+    assert str(found).startswith(str(plain))
+    rest = str(found)[len(str(plain)) + 1 :].splitlines()
+    titles = ["O:E", "Intercept", "Slope", "ICI", "C"]
+    assert rest[0].split() == ["Group", "Rows", "(with", "event)", *titles]
+    assert len(rest) == 6
+    assert rest[1].startswith("age_% = below 20")
+    assert found.to_latex().count("\\begin{tabular}") == 2
+    assert "age\\_\\% = below 20 & 100" in found.to_latex()
+    assert found.to_markdown().count("|---|---|---|---|---|---|---|") == 1
+    assert json.loads(json.dumps(found.to_dict()))["groups"][0]["value"] == "below 20"
+    assert plain.to_dict()["groups"] == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.monitoring._watch import Watch
+from trueodds.watch import Watch
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +171,9 @@ def test_classes_that_cannot_be_labels_are_refused():
 def test_the_monitor_of_a_scheduled_job_is_read_from_its_state(tmp_path):
     monitor = CalibrationMonitor().update(*stream(500, shift=0.5))
     Watch("0" * 64, monitor, None).save(tmp_path / "job.json")
-    assert CalibrationMonitor.load(tmp_path / "job.json").to_dict() == monitor.to_dict()
     assert Watch.load(tmp_path / "job.json").monitor.to_dict() == monitor.to_dict()
+    with pytest.raises(StateFormatError, match=r"Watch\.load\(path\)\.monitor"):
+        CalibrationMonitor.load(tmp_path / "job.json")
     monitor.save(tmp_path / "alone.json")
-    with pytest.raises(StateFormatError, match=r"state\.job is null"):
+    with pytest.raises(StateFormatError, match="not the state of a scheduled job"):
         Watch.load(tmp_path / "alone.json")

@@ -82,7 +82,7 @@ def counted(folder: Path, files: list[Path], day: int | None) -> int:
 
 def total(state: dict[str, Any]) -> int:
     """Rows that a state has counted."""
-    stream = state["stream"]
+    stream = state["monitor"]["stream"]
     return int(stream["clock"][0]) if stream else 0
 
 
@@ -177,7 +177,7 @@ def run_all(
     """How many trials of each kind lost how many rows."""
     from trueodds.maps import IdentityMap
 
-    for library in ("duckdb", "pyarrow", "trueodds.cli.watch.run", "trueodds.cli.watch.stream"):
+    for library in ("duckdb", "pyarrow", "trueodds.cli.watch.run", "trueodds.cli.watch.forecasts"):
         import_module(library)  # once, before the children
     generator = random.Random(seed)  # noqa: S311
     kinds = ("appends", "pairs", "kills", "streams")

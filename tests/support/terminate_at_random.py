@@ -32,7 +32,7 @@ def words_of(command: str, data: Path, fitted: Path, out: Path) -> list[str]:
         "report": [str(data), *columns, "-m", "identity", "-m", "beta", "-o", str(out / "r.html")],
         "monitor": [str(fitted), str(data), *columns, "--state", str(out / "state.json")],
     }
-    return [sys.executable, "-m", "trueodds.cli", command, *rest[command]]
+    return [sys.executable, "-m", "trueodds", command, *rest[command]]
 
 
 def write_data(folder: Path, rows: int) -> tuple[Path, Path]:

@@ -29,7 +29,7 @@ COMMANDS = {
     name: f"trueodds.cli.commands.{name}"
     for name in (
         *("evaluate", "compare", "report"),
-        *("fit", "apply", "threshold", "monitor", "stream", "show", "diff", "export"),
+        *("fit", "apply", "threshold", "update", "monitor", "stream", "show", "diff", "export"),
         *("methods", "demo"),
     )
 } | {"study": f"{STUDIES}.cli"}
@@ -54,7 +54,19 @@ class _PlainFlags:
 
 
 class _Command(_PlainFlags, TyperCommand):
-    pass
+    """A command that refuses a second value of an option that takes one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse as typer does, which would take the last value without a word."""
+        given: list[Any]
+        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        single: list[Any] = [
+            one for one in given if one.param_type_name == "option" and not one.multiple
+        ]
+        for option in single:
+            if single.count(option) > 1 and not (option.is_flag or ctx.resilient_parsing):
+                raise errors.UsageError(_twice(self.name, max(option.opts, key=len)))
+        return super().parse_args(ctx, args)
 
 
 class Commands(_PlainFlags, TyperGroup):
@@ -83,6 +95,15 @@ class Commands(_PlainFlags, TyperGroup):
         if args and args[0] not in COMMANDS:
             self.list_commands(ctx)
         return super().resolve_command(ctx, args)
+
+
+def _twice(command: str | None, option: str) -> str:
+    """Return the message for an option that was passed twice."""
+    advice = {
+        "--label": "; for several labels of one row, run the command once for each",
+        "--method": "; to compare methods, run 'trueodds compare'",
+    }
+    return f"'{command}' takes one {option}{advice.get(option, '')}."
 
 
 def _load(name: str) -> Any:
@@ -223,7 +244,7 @@ def _report(error: BaseException, words: list[str], debug: bool) -> int:
         sentence = f"{sentence} Try: {shlex.join(['trueodds', *words, *options])}"
     if sentence:
         if code == errors.USAGE:
-            path = getattr(getattr(error, "ctx", None), "command_path", "trueodds")
+            path = shlex.join(["trueodds", *(word for word in words[:1] if word in COMMANDS)])
             sentence = sentence.rstrip(" .")
             stop = "" if sentence.endswith("?") else "."
             sentence = f"{sentence}{stop} See '{path} --help'."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from trueodds.cli.errors import UsageError
 __all__ = [
     "AUTO",
     "WITH_FEATURES",
+    "chosen_methods",
     "complete_method",
     "make_calibrator",
     "method_class",
@@ -23,7 +25,17 @@ __all__ = [
 AUTO = "auto"
 WITH_FEATURES = "group"
 """The method if features are given and none is named."""
-OTHER_NAMES = {"platt": "logistic", "sigmoid": "logistic", "binning": "histogram"}
+OTHER_NAMES = {
+    "platt": "logistic",
+    "platt_scaling": "logistic",
+    "sigmoid": "logistic",
+    "binning": "histogram",
+    "pava": "isotonic",
+    "default": AUTO,
+}
+"""What other libraries and papers call a method."""
+LIKE = 0.75
+"""Similarity from which an unknown name is one of these, misspelled."""
 
 
 def method_names() -> list[str]:
@@ -44,14 +56,26 @@ def method_class(name: str) -> type[Any]:
         return AutoCalibrator
     if name in calibrator_names():
         return find_calibrator(name)
-    other = OTHER_NAMES.get(name)
-    names = method_names() if other is None else [other]
-    hint = suggestion(other or name, names, has="there are")
-    raise UsageError(f"unknown method {shown(name)}; {hint}")
+    other = difflib.get_close_matches(name.casefold(), OTHER_NAMES, 1, LIKE)
+    meant = OTHER_NAMES[other[0]] if other else name
+    hint = suggestion(meant, [meant] if other else method_names(), has="there are")
+    raise UsageError(f"unknown method {shown(name)}; {hint} 'trueodds methods' lists all.")
+
+
+def chosen_methods(names: list[str] | None) -> Any:
+    """Check names, which may be joined by commas; none means those compared by default."""
+    listed = [part.strip() for name in names or () for part in name.split(",")]
+    for name in listed:
+        method_class(name)
+    return list(dict.fromkeys(listed)) or "default"
 
 
 def make_calibrator(name: str, scale: str, options: Sequence[str]) -> Any:
     """Create a calibrator with options given as ``name=value``; values are JSON or text."""
+    if "," in name:
+        raise UsageError(
+            f"'fit' takes one method; to compare them, run 'trueodds compare' with -m {name}."
+        )
     kind = method_class(name)
     known = [p for p in inspect.signature(kind).parameters if p not in ("scale", "classes")]
     chosen: dict[str, Any] = {}

@@ -97,7 +97,8 @@ def code_and_sentence(error: BaseException) -> tuple[int, str]:
 
 
 def _of_os(error: OSError) -> str:
-    reason = (error.strerror or str(error)).lower()
+    is_missing = isinstance(error, FileNotFoundError)
+    reason = "file not found" if is_missing else (error.strerror or str(error)).lower()
     # The name of a temporary file means nothing to the user; its folder does.
     name = str(error.filename) if error.filename is not None else ""
     if name.endswith(".tmp"):

@@ -83,6 +83,12 @@ class ScoreCells:
         inner = nw.when(score >= 0).then(right).otherwise(left)
         return nw.when(usable).then(inner).otherwise(score)
 
+    def change(self) -> str:
+        """By how much scores move at most, in words."""
+        if self.scale == "probability":
+            return f"moves their log-odds by at most {2.0 ** (1 - self.bits):.1g}"
+        return f"moves each by at most {2.0**-self.bits:.1g} of |score| + {self.unit:g}"
+
     def finer(self, factor: float) -> ScoreCells | None:
         """Cells at least ``factor`` times as fine; None if there are none."""
         bits = self.bits + max(1, math.floor(math.log2(factor)))

@@ -10,7 +10,9 @@ Tables are buffers of integers, the bits of their float64: ``half()``, ``bfloat1
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,15 +28,24 @@ OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
-def render_torch(formula: e.Formula, parameters: dict[str, Any]) -> Any:
+TEMPERATURE = "temperature"
+"""The parameter by which logits are divided: formulas multiply by its reciprocal."""
+
+
+def render_torch(
+    formula: e.Formula, parameters: dict[str, Any], *, trainable: bool, logits: bool
+) -> Any:
     """A ``torch.nn.Module`` of scores, and of numeric features if the formula uses them.
 
     Parameters
     ----------
     formula : Formula
     parameters : dict of str to array
-        What is trained further: constants of the formula that are :class:`~expressions.Named` are
-        entries of these.
+        Constants of the formula that are :class:`~expressions.Named` are entries of these.
+    trainable : bool
+        Whether an optimizer can change the parameters.
+    logits : bool
+        Whether the module returns log-odds, or logits of all classes, instead of probabilities.
     """
     torch = require("torch", "an export to torch", "torch")
     names = [feature.name for feature in formula.features if not feature.takes_numbers]
@@ -43,20 +54,57 @@ def render_torch(formula: e.Formula, parameters: dict[str, Any]) -> Any:
             f"cannot export to torch: this tree splits on text features ({', '.join(names)}). "
             "Encode them as numbers and refit."
         )
-    return _TorchGraph(torch, formula, parameters).build()
+    if logits:
+        formula = replace(formula, outputs=_logits(formula.outputs))
+    return _TorchGraph(torch, formula, parameters, trainable=trainable).build()
+
+
+def _logits(outputs: tuple[e.Expression, ...]) -> tuple[e.Expression, ...]:
+    """Log-odds of one output; of several, what their softmax is taken of, else logarithms."""
+    if len(outputs) == 1:
+        return (_log_odds(outputs[0]),)
+    first = outputs[0]
+    if isinstance(first, e.Softmax) and all(
+        isinstance(node, e.Softmax) and node.logits is first.logits for node in outputs
+    ):
+        return first.logits
+    return tuple(e.Choose(((p > 0, e.log(p)),), e.Constant(-np.inf)) for p in outputs)
+
+
+def _log_odds(p: e.Expression) -> e.Expression:
+    match p:
+        case e.Choose():
+            branches = tuple((condition, _log_odds(value)) for condition, value in p.branches)
+            return e.Choose(branches, _log_odds(p.otherwise))
+        case e.Function("min", (e.Arithmetic("/", _, e.Arithmetic("+", _, power)), e.Constant())):
+            match power:  # as expressions.sigmoid writes it
+                case e.Function("exp", (e.Function("min", (e.Function("max", (minus, _)), _)),)):
+                    return -minus
+    ends = (p <= 0, e.Constant(-np.inf)), (p >= 1, e.Constant(np.inf))
+    return e.Choose(ends, e.log(p / (1 - p)))
 
 
 class _TorchGraph(Renderer[Any]):
-    def __init__(self, torch: Any, formula: e.Formula, parameters: dict[str, Any]) -> None:
+    def __init__(
+        self, torch: Any, formula: e.Formula, parameters: dict[str, Any], *, trainable: bool
+    ) -> None:
         self.torch = torch
         self.formula = formula
         self.graph = torch.fx.Graph()
         self.root = torch.nn.Module()
-        self.names = parameters
+        self.parameters: dict[str, Any] = {}
         for name, values in parameters.items():
-            start = torch.tensor(np.asarray(values, dtype=np.float64))
-            self.root.register_parameter(name, torch.nn.Parameter(start))
+            if trainable:
+                start = torch.tensor(np.asarray(values, dtype=np.float64))
+                self.root.register_parameter(name, torch.nn.Parameter(start))
+                found = self.graph.get_attr(name)
+            else:
+                found = self.buffer(name, np.array(values, dtype=np.float64))
+            if name == TEMPERATURE:
+                found = self.call("reciprocal", found)
+            self.parameters[name] = found
         self.tables: dict[bytes, Any] = {}
+        self.roles: Counter[str] = Counter()
         self.known: dict[int, Any] = {}
         self.columns: dict[int, Any] = {}
 
@@ -84,18 +132,22 @@ class _TorchGraph(Renderer[Any]):
     def call(self, name: str, *arguments: Any) -> Any:
         return self.graph.call_function(getattr(self.torch, name), arguments)
 
-    def table(self, values: Any) -> Any:
+    def table(self, values: Any, role: str = "constant") -> Any:
         """Numbers that move with the module; equal ones are held once."""
         array = np.array(values, dtype=np.float64)
         key = array.tobytes() + bytes(str(array.shape), "ascii")
         if key not in self.tables:
-            name = f"c{len(self.tables)}"
-            self.root.register_buffer(name, self.torch.tensor(array.view(np.int64)))
-            bits = self.graph.get_attr(name)
-            self.tables[key] = self.graph.call_function(  # scripts, which "view" does not
-                self.torch.view_copy, (bits,), {"dtype": self.torch.float64}
-            )
+            self.roles[role] += 1
+            self.tables[key] = self.buffer(f"{role}_{self.roles[role]}", array)
         return self.tables[key]
+
+    def buffer(self, name: str, array: Any) -> Any:
+        """Numbers of the state dict, as the bits of their float64."""
+        self.root.register_buffer(name, self.torch.tensor(array.view(np.int64)))
+        bits = self.graph.get_attr(name)
+        return self.graph.call_function(  # scripts, which "view" does not
+            self.torch.view_copy, (bits,), {"dtype": self.torch.float64}
+        )
 
     def for_all_rows(self, value: Any) -> Any:
         return self.graph.call_method("expand_as", (value, self._score(e.Score(0))))
@@ -115,8 +167,8 @@ class _TorchGraph(Renderer[Any]):
 
     def value(self, number: float) -> Any:
         """A constant, or an entry of a parameter."""
-        if isinstance(number, e.Named) and number.name in self.names:
-            entry = self.graph.get_attr(number.name)
+        if isinstance(number, e.Named):
+            entry = self.parameters[number.name]
             for index in number.index:
                 entry = self.call("select", entry, 0, index)
             return entry
@@ -164,7 +216,8 @@ class _TorchGraph(Renderer[Any]):
     def _steplookup(self, node: e.StepLookup) -> Any:
         if not len(node.edges):
             return self.table(node.values[0])
-        return self._entry(node.values, self._place(self.number(node.at), node.edges))
+        place = self._place(self.number(node.at), node.edges, "edges")
+        return self._entry(node.values, place, "values")
 
     def _linearlookup(self, node: e.LinearLookup) -> Any:
         x, y = node.x, node.y
@@ -172,30 +225,32 @@ class _TorchGraph(Renderer[Any]):
             return self.table(y[0])
         at = self.call("maximum", self.number(node.at), self.table(x[0]))
         at = self.call("minimum", at, self.table(x[-1]))
-        place = self._place(at, x[1:])
+        place = self._place(at, x[1:], "edges")
         with np.errstate(over="ignore"):
             slope = np.append(np.diff(y) / np.diff(x), 0.0)
         slope[~np.isfinite(slope)] = 0.0  # knots that are neighbors among float64s
-        slopes, begins, levels = (self._entry(part, place) for part in (slope, x, y))
+        parts = {"slopes": slope, "knots": x, "levels": y}
+        slopes, begins, levels = (self._entry(part, place, name) for name, part in parts.items())
         rise = self.call("mul", slopes, self.call("sub", at, begins))
         return self.call("add", rise, levels)
 
-    def _place(self, at: Any, edges: Any) -> Any:
+    def _place(self, at: Any, edges: Any, role: str) -> Any:
         """How many edges are at most ``at``."""
         row = self.graph.call_method("contiguous", (self.for_all_rows(at),))
         return self.graph.call_function(
-            self.torch.bucketize, (row, self.table(edges)), {"right": True}
+            self.torch.bucketize, (row, self.table(edges, role)), {"right": True}
         )
 
-    def _entry(self, values: Any, place: Any) -> Any:
-        return self.call("take", self.table(values), place)
+    def _entry(self, values: Any, place: Any, role: str) -> Any:
+        return self.call("take", self.table(values, role), place)
 
     def _dot(self, node: e.Dot) -> Any:
-        if any(isinstance(weight, e.Named) for weight in node.weights):
-            return self.number(
-                e.total([e.Constant(w) * t for w, t in zip(node.weights, node.terms, strict=True)])
-            )
-        return self.call("matmul", self.stack(node.terms), self.table(np.array(node.weights)))
+        first = node.weights[0]
+        if isinstance(first, e.Named):  # a row of a matrix
+            weights = self.call("select", self.parameters[first.name], 0, first.index[0])
+        else:
+            weights = self.table(np.array(node.weights), "weights")
+        return self.call("matmul", self.stack(node.terms), weights)
 
     def _softmax(self, node: e.Softmax) -> Any:
         shares = self.call("softmax", self.stack(node.logits), -1)

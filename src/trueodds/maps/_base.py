@@ -91,7 +91,6 @@ class CalibrationMap(ABC):
     """Whether :meth:`_apply` is a compiled loop, which raises no warnings of NumPy."""
     reduces_pairs: ClassVar[bool] = True
     """Whether two columns are reduced to the score of the positive class before the formula."""
-    trained_in_torch: ClassVar[tuple[str, ...]] = ()
     """Fields that can be trained further in torch."""
     _families: ClassVar[dict[str, type[CalibrationMap]]] = {}
 
@@ -702,14 +701,23 @@ class CalibrationMap(ABC):
         named = any(isinstance(name, str) for name in self.features)
         return export.render_javascript(formula, name, named_features=named)
 
-    def to_torch(self, *, trainable: bool = False) -> Any:
+    def to_torch(
+        self,
+        *,
+        trainable: bool = False,
+        output: Literal["probabilities", "logits"] = "probabilities",
+    ) -> Any:
         """The map as a torch module; see ``docs/export.md``.
 
         Parameters
         ----------
         trainable : bool, default=False
-            Whether the map's numbers are parameters that an optimizer can train further: a, b and c
-            of a log-odds map (logistic, temperature, beta), weights and bias of a softmax map.
+            Whether the map's numbers are parameters that an optimizer can train further:
+            ``temperature`` (one number); ``slope`` and ``intercept`` (logistic); ``a``, ``b`` and
+            ``c`` (beta); ``weights`` and ``bias`` of other softmax maps.
+        output : {"probabilities", "logits"}, default="probabilities"
+            What the module returns. Losses such as torch's ``CrossEntropyLoss`` and
+            ``BCEWithLogitsLoss`` need logits: they take the softmax or the sigmoid themselves.
 
         Returns
         -------
@@ -730,20 +738,35 @@ class CalibrationMap(ABC):
         tensor([0.3333, 0.5000])
         """
         check_flag(trainable, "trainable")
-        drawn, parameters = self, {}
-        if trainable:
-            if not self.trained_in_torch:
-                raise InputError(
-                    f"a map of the family {self.family!r} has nothing to train further; those of "
-                    "log_odds and softmax have."
-                )
-            drawn = copy.copy(drawn)
-            for name in self.trained_in_torch:
-                parameters[name] = np.array(getattr(drawn, name), dtype=np.float64)
-                object.__setattr__(drawn, name, _named(parameters[name], name))
-            if parameters.get("a") is not None and parameters["a"] == parameters["b"]:
-                del parameters["b"]  # one slope for both
-        return export.render_torch(formula_of(drawn, drawn._n_scores), parameters)
+        check_choice(output, ("probabilities", "logits"), "output")
+        names = self._torch_names()
+        if trainable and not names:
+            raise InputError(
+                f"a map of the family {self.family!r} has nothing to train further; those of "
+                "log_odds and softmax have."
+            )
+        drawn, parameters = copy.copy(self), {}
+        for field, name in names.items():
+            values = np.array(getattr(self, field), dtype=np.float64)
+            if name == "temperature":
+                with np.errstate(divide="ignore"):
+                    parameters[name] = np.divide(1.0, values.flat[0])
+            else:
+                parameters[name] = values
+            object.__setattr__(drawn, field, _named(values, name))
+        return export.render_torch(
+            formula_of(drawn, drawn._n_scores),
+            parameters,
+            trainable=trainable,
+            logits=output == "logits",
+        )
+
+    def _torch_names(self) -> dict[str, str]:
+        """Fields that torch can train further, by the names of their parameters there.
+
+        Fields with one name are one parameter; ``temperature`` is the reciprocal of its field.
+        """
+        return {}
 
     @property
     def _n_scores(self) -> int:
@@ -888,5 +911,5 @@ def _named(values: Any, name: str) -> Any:
         return Named(float(values), name)
     named = np.empty(values.shape, dtype=object)
     for index in np.ndindex(values.shape):
-        named[index] = Named(float(values[index]), name, index)
+        named[index] = Named(float(values[index]), name, () if name == "temperature" else index)
     return named

@@ -79,7 +79,6 @@ class LogOddsMap(BinaryMap):
 
     family: ClassVar[str] = "log_odds"
     compiled: ClassVar[bool] = True
-    trained_in_torch: ClassVar[tuple[str, ...]] = ("a", "b", "c")
 
     def _check(self) -> None:
         for name in ("a", "b", "c"):
@@ -126,6 +125,13 @@ class LogOddsMap(BinaryMap):
             ((score <= low, Constant(at_low)), (score >= high, Constant(at_high))),
             sigmoid_expression(eta),
         )
+
+    def _torch_names(self) -> dict[str, str]:
+        if self.a != self.b:
+            return {"a": "a", "b": "b", "c": "c"}
+        if self.c == 0:
+            return {"a": "temperature", "b": "temperature"}
+        return {"a": "slope", "b": "slope", "c": "intercept"}
 
     def _eta(self, z: Expression) -> Expression:
         """The calibrated log-odds from log-odds z.

@@ -149,7 +149,6 @@ class SoftmaxMap(CalibrationMap):
     family: ClassVar[str] = "softmax"
     reduces_pairs: ClassVar[bool] = False
     compiled: ClassVar[bool] = True
-    trained_in_torch: ClassVar[tuple[str, ...]] = ("weights", "bias")
 
     @property
     def n_classes(self) -> int:
@@ -197,6 +196,11 @@ class SoftmaxMap(CalibrationMap):
             rows = [Dot(tuple(row), logits) for row in self.weights.tolist()]
         scaled = tuple(row + b for row, b in zip(rows, self.bias.tolist(), strict=True))
         return tuple(Softmax(scaled, index) for index in range(len(scaled)))
+
+    def _torch_names(self) -> dict[str, str]:
+        if self.weights.ndim == 1 and np.ptp(self.weights) == 0 and not self.bias.any():
+            return {"weights": "temperature"}
+        return {"weights": "weights", "bias": "bias"}
 
     def _with_logit_shift(self, shift: Floats) -> SoftmaxMap:
         return replace(self, bias=self.bias + shift)

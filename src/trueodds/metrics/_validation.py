@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,25 +10,23 @@ import numpy as np
 from scipy.special import ndtri
 
 from trueodds.basics.imports import require
-from trueodds.basics.wording import NOTHING, decimal_text, p_text
+from trueodds.basics.wording import NOTHING, aligned_table, decimal_text, p_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import Weights, as_seed, check_integer, check_level
 from trueodds.metrics._curve_errors import CURVE_ERRORS, errors_of_gaps, errors_of_rows
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read_options
+from trueodds.metrics._groups import read_grouped
 from trueodds.metrics._intervals import MetricInterval, Units, _defined, _interval, read_units
 from trueodds.metrics._losses import brier_skill
-from trueodds.metrics._recalibration import (
-    intercept_model,
-    observed_and_expected,
-    slope_model,
-)
+from trueodds.metrics._recalibration import intercept_model, slope_model
 from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.metrics._tests import CalibrationTest, calibration_test
 from trueodds.numerics.concordance import concordance
+from trueodds.numerics.event_ratio import event_ratio
 from trueodds.numerics.local_regression import Kernel
 from trueodds.numerics.losses import row_losses
 
-__all__ = ["ValidationReport", "validation_report"]
+__all__ = ["GroupValidation", "ValidationReport", "validation_report"]
 
 TITLES = {
     "observed_expected": "O:E ratio",
@@ -42,6 +41,58 @@ TITLES = {
     "brier_score": "Brier score",
     "scaled_brier": "Scaled Brier score",
 }
+
+
+FIGURES_OF_GROUPS = {
+    "observed_expected": "O:E",
+    "intercept": "Intercept",
+    "slope": "Slope",
+    "ici": "ICI",
+    "c_statistic": "C",
+}
+LEAST_OF_EACH_CLASS = 10
+"""With fewer events or non-events, a group has only O:E: other intervals would not hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupValidation:
+    """The figures of one group of rows in :func:`validation_report`.
+
+    Attributes
+    ----------
+    column, value : str
+        What the group is called: ``column`` has this ``value``.
+    n, events : int
+        Rows of positive weight, and those of them with the event.
+    observed_expected, intercept, slope, ici, c_statistic : MetricInterval
+        As in :class:`ValidationReport`. All but O:E are NaN with fewer than ten events or
+        non-events.
+
+    Examples
+    --------
+    >>> from trueodds.metrics import validation_report
+    >>> y, p = [0, 1, 0, 1, 1, 0] * 20, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 20
+    >>> ward = ["a"] * 60 + ["b"] * 60
+    >>> table = validation_report(y, p, groups={"ward": ward}, n_resamples=20)
+    >>> [(group.value, round(group.observed_expected.estimate, 2)) for group in table.groups]
+    [('a', 0.97), ('b', 0.97)]
+    """
+
+    column: str
+    value: str
+    n: int
+    events: int
+    observed_expected: MetricInterval
+    intercept: MetricInterval
+    slope: MetricInterval
+    ici: MetricInterval
+    c_statistic: MetricInterval
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; None for what has no finite value."""
+        figures = {name: getattr(self, name).to_dict() for name in FIGURES_OF_GROUPS}
+        own = {"column": self.column, "value": self.value, "n": self.n, "events": self.events}
+        return {**own, **figures}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +114,8 @@ class ValidationReport:
         Confidence level of the intervals.
     notes : tuple of str
         Why a figure has no value.
+    groups : tuple of GroupValidation
+        Some of these figures for each group.
 
     Examples
     --------
@@ -91,6 +144,7 @@ class ValidationReport:
     curve: str
     level: float
     notes: tuple[str, ...]
+    groups: tuple[GroupValidation, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dict for each figure, with ``title``, ``estimate``, ``low`` and ``high``."""
@@ -112,6 +166,7 @@ class ValidationReport:
             "cox_test": _test(self.cox_test),
             "hosmer_lemeshow": _test(self.hosmer_lemeshow),
             "notes": list(self.notes),
+            "groups": [group.to_dict() for group in self.groups],
         }
 
     def to_frame(self) -> Any:
@@ -119,48 +174,84 @@ class ValidationReport:
         return require("pandas", "a frame of results", "pandas").DataFrame(self.rows())
 
     def to_markdown(self, digits: int = 3) -> str:
-        """The table in Markdown."""
-        header, cells = self._table_rows(digits)
-        lines = [f"| {' | '.join(row)} |" for row in [header, *cells]]
-        return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
+        """The table in Markdown, and that of the groups."""
+        tables = []
+        for header, cells in self._tables(digits):
+            lines = [f"| {' | '.join(row)} |" for row in [header, *cells]]
+            tables.append("\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]]))
+        return "\n\n".join(tables)
 
     def to_latex(self, digits: int = 3) -> str:
-        """The table in LaTeX, for the package booktabs."""
-        header, cells = self._table_rows(digits)
-        rows = [" & ".join(row).replace("%", r"\%") for row in [header, *cells]]
-        body = "".join(f"{row.replace('−', '$-$')} \\\\\n" for row in rows[1:])
-        return (
-            "\\begin{tabular}{lrr}\n\\toprule\n"
-            f"{rows[0]} \\\\\n\\midrule\n{body}\\bottomrule\n\\end{{tabular}}"
-        )
+        """The table in LaTeX, for the package booktabs, and that of the groups."""
+        tables = []
+        for header, cells in self._tables(digits):
+            rows = [" & ".join(map(_in_latex, row)) for row in [header, *cells]]
+            body = "".join(f"{row} \\\\\n" for row in rows[1:])
+            tables.append(
+                f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\toprule\n"
+                f"{rows[0]} \\\\\n\\midrule\n{body}\\bottomrule\n\\end{{tabular}}"
+            )
+        return "\n\n".join(tables)
+
+    def _tables(self, digits: int) -> list[tuple[list[str], list[list[str]]]]:
+        """Header and rows of the whole, and those of the groups if there are any."""
+        whole = self._table_rows(digits)
+        return [whole, self.group_table(digits)] if self.groups else [whole]
+
+    def group_table(self, digits: int = 3) -> tuple[list[str], list[list[str]]]:
+        """The header and the rows of a table of the groups: estimates with their intervals."""
+        header = ["Group", "Rows (with event)", *FIGURES_OF_GROUPS.values()]
+        return header, [
+            [
+                f"{group.column} = {group.value}",
+                f"{group.n} ({group.events})",
+                *(_with_interval(getattr(group, name), digits) for name in FIGURES_OF_GROUPS),
+            ]
+            for group in self.groups
+        ]
 
     def _table_rows(self, digits: int) -> tuple[list[str], list[list[str]]]:
         digits = check_integer(digits, "digits", 0, most=MOST_DIGITS)
         header = ["Measure", "Estimate", f"{100 * self.level:g}% interval"]
         cells = [["Rows (with event)", f"{self.n} ({self.events})", ""]]
         for row in self.rows():
-            value, low, high = (decimal_text(row[k], digits) for k in ("estimate", "low", "high"))
-            shown = np.isfinite(row["low"]) and np.isfinite(row["high"])
-            cells.append([row["title"], value, f"{low} to {high}" if shown else NOTHING])
+            figure = getattr(self, row["figure"])
+            value = decimal_text(figure.estimate, digits)
+            cells.append([row["title"], value, _ends(figure, digits)])
         return header, cells
 
     def __str__(self) -> str:
         """A table for reading, with the notes beneath."""
-        header, cells = self._table_rows(3)
-        widths = [max(len(row[i]) for row in [header, *cells]) for i in range(3)]
-        lines = [
-            f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}".rstrip()
-            for row in [header, *cells]
-        ]
+        whole, *groups = (aligned_table(*table) for table in self._tables(3))
         tests = (
             f"Cox's test: {p_text(self.cox_test.p_value)}; Hosmer–Lemeshow: "
             f"{p_text(self.hosmer_lemeshow.p_value)}."
         )
-        return "\n".join([*lines, tests, *self.notes])
+        return "\n".join([whole, tests, *self.notes, *groups])
 
 
 MOST_DIGITS = 17
 """Float64 has no more."""
+
+
+def _ends(figure: MetricInterval, digits: int) -> str:
+    if not (np.isfinite(figure.low) and np.isfinite(figure.high)):
+        return NOTHING
+    return f"{decimal_text(figure.low, digits)} to {decimal_text(figure.high, digits)}"
+
+
+def _with_interval(figure: MetricInterval, digits: int) -> str:
+    if not np.isfinite(figure.estimate):
+        return NOTHING
+    ends = _ends(figure, digits)
+    value = decimal_text(figure.estimate, digits)
+    return value if ends == NOTHING else f"{value} ({ends})"
+
+
+def _in_latex(text: str) -> str:
+    for character in "\\&%#_{}$":
+        text = text.replace(character, f"\\{character}" if character != "\\" else "/")
+    return text.replace("−", "$-$")
 
 
 def _test(test: CalibrationTest) -> dict[str, Any]:
@@ -185,6 +276,7 @@ def validation_report(
     n_resamples: int = 500,
     sample_weight: Any = None,
     counts: Any = None,
+    groups: Any = None,
     clusters: Any = None,
     classes: Any = None,
     random_state: Any = 0,
@@ -210,6 +302,9 @@ def validation_report(
         Importance of each row, which stays one observation; a common factor changes nothing.
     counts : array-like of shape (n,), default=None
         How often each row occurred.
+    groups : array-like of shape (n,), dict of str to array-like, or data frame, default=None
+        Groups of rows, such as sex, hospital or age. Each value has its own O:E, intercept, slope,
+        ICI and C statistic; numbers with more than ten values are cut into five bands.
     clusters : array-like of shape (n,), default=None
         Rows that belong together (one patient, one hospital) are drawn together in the bootstrap;
         the intervals by formula ignore them.
@@ -253,7 +348,11 @@ def validation_report(
     units = read_units(y_true, y_prob, sample_weight, counts, clusters, classes)[1]
     notes: list[str] = []
     wald = _wald(view, level, notes)
-    found = _resampled(view, units, options, level, n_resamples, random_state)
+
+    def resampled(part: Forecasts, units: Units) -> dict[str, MetricInterval]:
+        return _resampled(part, units, options, level, n_resamples, random_state)
+
+    given = y_true, y_prob, sample_weight, counts, classes
     rows: dict[str, Any] = {"sample_weight": view.weight, "classes": [False, True]}
     return ValidationReport(
         n=view.n_rows,
@@ -269,8 +368,44 @@ def validation_report(
         curve=options.method,
         level=level,
         notes=tuple(notes),
-        **found,
+        groups=_groups(groups, given, clusters, level, resampled),
+        **resampled(view, units),
     )
+
+
+def _groups(
+    groups: Any,
+    rows: tuple[Any, ...],
+    clusters: Any,
+    level: float,
+    resampled: Callable[[Forecasts, Units], dict[str, MetricInterval]],
+) -> tuple[GroupValidation, ...]:
+    """The figures of each group, which are measured as those of all rows."""
+    if groups is None:
+        return ()
+    y_true, y_prob, sample_weight, counts, classes = rows
+    view, columns, kept, _ = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
+    belongs = None if clusters is None else np.asarray(clusters)[kept]
+    found = []
+    for column in columns:
+        codes = column.codes[kept]
+        for code in np.flatnonzero(np.bincount(codes, minlength=len(column))):
+            own = np.flatnonzero(codes == code)
+            part = view.take(own)
+            rows = part.hit, part.prob, part.weight, None
+            part = read_two_classes(*rows, [False, True])  # importances are scaled again
+            events = part.take(part.hit).n_rows
+            figures = dict.fromkeys(FIGURES_OF_GROUPS, _undefined(level, "wald"))
+            figures["observed_expected"] = _observed_expected(part, level)
+            if min(events, part.n_rows - events) >= LEAST_OF_EACH_CLASS:
+                same = None if belongs is None else belongs[own]
+                units = read_units(*rows, same, [False, True])[1]
+                figures |= _wald(part, level, [])
+                figures["c_statistic"] = _delong(part, level, [])
+                figures["ici"] = resampled(part, units)["ici"]
+            name = column.names[code]
+            found.append(GroupValidation(column.name, name, part.n_rows, events, **figures))
+    return tuple(found)
 
 
 def _undefined(level: float, method: str) -> MetricInterval:
@@ -278,26 +413,9 @@ def _undefined(level: float, method: str) -> MetricInterval:
 
 
 def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
-    observed, expected = observed_and_expected(view)
-    n, total = view.effective, view.total
-    ratio = observed / expected if expected else np.inf if observed else np.nan
-    tail = (1 - level) / 2
-    if not np.isfinite(ratio):
-        return MetricInterval(ratio, ratio, ratio, level, np.nan, "exact", NO_REPLICATES)
-    if view.hit.all() or not view.hit.any():
-        # The logarithm has no variance here: Clopper and Pearson's ends of the frequency.
-        end = total / expected
-        none = not view.hit.any()
-        low = 0.0 if none else tail ** (1 / n) * end
-        high = (1 - tail ** (1 / n)) * end if none else end
-        return MetricInterval(ratio, low, high, level, np.nan, "exact", NO_REPLICATES)
-    share = observed / total
-    variance = float(view.squares @ (view.hit - share) ** 2) / observed**2
-    factor = float(np.exp(ndtri(1 - tail) * np.sqrt(variance)))
-    error = ratio * float(np.sqrt(variance))
-    return MetricInterval(
-        ratio, ratio / factor, ratio * factor, level, error, "log-normal", NO_REPLICATES
-    )
+    ratio, low, high, error = event_ratio(view.hit, view.prob, view.weight, level)
+    method = "exact" if np.isnan(error) else "log-normal"
+    return MetricInterval(ratio, low, high, level, error, method, NO_REPLICATES)
 
 
 def _wald(view: Forecasts, level: float, notes: list[str]) -> dict[str, MetricInterval]:

@@ -28,7 +28,7 @@ from trueodds.inputs import (
     is_missing,
     plain_number,
 )
-from trueodds.monitoring._state_file import MOST_ROWS, Fields, Moment, is_moment
+from trueodds.state_file import MOST_ROWS, Fields, Moment, is_moment
 
 __all__ = [
     "EDGES",

@@ -10,7 +10,7 @@ from trueodds.basics.threads import Locked
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import Floats, check_length, check_level
 from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring._state_file import document_fields
+from trueodds.state_file import document_fields
 
 __all__ = ["ForecastComparison"]
 

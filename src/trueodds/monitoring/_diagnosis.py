@@ -9,10 +9,10 @@ import numpy as np
 from trueodds.inputs import Floats
 from trueodds.monitoring._bets import SHIFTS, SLOPES, History, kept_for_later, shares
 from trueodds.monitoring._findings import Action, ChangePoint, Miscalibration, Recommendation
-from trueodds.monitoring._state_file import Moment
 from trueodds.numerics.glm import DenseLogLoss
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.newton import minimize
+from trueodds.state_file import Moment
 
 __all__ = [
     "advise",

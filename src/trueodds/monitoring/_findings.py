@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueodds.monitoring._bets import EDGES, N_PARTS, SHAPES, Bets
-from trueodds.monitoring._state_file import Moment
+from trueodds.state_file import Moment
 
 __all__ = [
     "ChangePoint",

@@ -30,10 +30,9 @@ from trueodds.monitoring._findings import (
     miscalibrated_regions,
 )
 from trueodds.monitoring._rows import read_stream
-from trueodds.monitoring._state_file import (
+from trueodds.state_file import (
     Moment,
     document_fields,
-    parse_state,
     read_state,
     state_text,
 )
@@ -41,8 +40,7 @@ from trueodds.monitoring._state_file import (
 __all__ = ["FORMAT", "VERSION", "CalibrationMonitor"]
 
 FORMAT, VERSION = "trueodds-monitor", 1
-KEYS = {"alpha", "tolerance", "classes", "max_groups", "group_cuts", "stream", "job"}
-"""``job`` is the state of a scheduled job: see :mod:`trueodds.monitoring._watch`."""
+KEYS = {"alpha", "tolerance", "classes", "max_groups", "group_cuts", "stream"}
 
 
 class CalibrationMonitor(Locked, unlocked=("save",)):
@@ -361,7 +359,6 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
             "max_groups": self.max_groups,
             "group_cuts": None if self.group_cuts is None else list(self.group_cuts),
             "stream": None if self._bets is None else self._bets.to_dict(),
-            "job": None,
         }
 
     @classmethod
@@ -370,8 +367,6 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
         if isinstance(content, dict):  # states of numbers that are not cut may lack the key
             content = {"group_cuts": None, **content}
         fields = document_fields(content, FORMAT, VERSION, KEYS, "state")
-        if not isinstance(fields.raw("job"), dict | None):
-            raise StateFormatError("state.job must be null or an object.")
         classes = fields.raw("classes")
         if classes is not None:
             classes = fields.listed("classes", MAX_CLASSES)
@@ -404,9 +399,12 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CalibrationMonitor:
-        """Read a state that :meth:`save` or ``trueodds monitor`` wrote."""
+        """Read a state that :meth:`save` wrote.
+
+        The monitor of a scheduled job is ``trueodds.watch.Watch.load(path).monitor``.
+        """
         path = as_path(path)
-        return cls.from_dict(parse_state(read_state(path), path.name))
+        return read_state(path, cls.from_dict)
 
     def __repr__(self) -> str:
         said = f"alarm at row {self.alarm_row:,}" if self.alarm_row else "no alarm"

@@ -25,7 +25,7 @@ from trueodds.inputs import (
     validate_scores,
     where,
 )
-from trueodds.monitoring._state_file import Moment, is_moment
+from trueodds.state_file import Moment, is_moment
 
 __all__ = ["StreamRows", "as_column", "as_rows", "label_codes", "read_stream", "stream_weights"]
 

@@ -30,19 +30,18 @@ from trueodds.inputs import (
 from trueodds.kernels.online import clipped_log_odds, clipped_log_odds_into
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
 from trueodds.monitoring._rows import as_rows, label_codes, stream_weights
-from trueodds.monitoring._state_file import (
-    Fields,
-    document_fields,
-    parse_state,
-    read_state,
-    state_text,
-)
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.online._curve import sample_curve
 from trueodds.online._pending import LARGEST_ID, LONGEST_ID, Pending, RowId
 from trueodds.online._settings import CODES, MAX_LOG_ODDS
 from trueodds.online._stream import Stream
+from trueodds.state_file import (
+    Fields,
+    document_fields,
+    read_state,
+    state_text,
+)
 
 __all__ = ["FORMAT", "VERSION", "OnlineCalibrator"]
 
@@ -578,7 +577,7 @@ class OnlineCalibrator(Locked, unlocked=("save",)):
     def load(cls, path: str | os.PathLike[str]) -> OnlineCalibrator:
         """Read a state that :meth:`save` wrote."""
         path = as_path(path)
-        return cls.from_dict(parse_state(read_state(path), path.name))
+        return read_state(path, cls.from_dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy by the state, whose values are checked when it is read."""

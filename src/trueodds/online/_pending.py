@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring._state_file import MOST_ROWS, Fields
 from trueodds.online._settings import CODES, MAX_CODE, MAX_FORECAST_LOG_ODDS, MAX_LOG_ODDS
+from trueodds.state_file import MOST_ROWS, Fields
 
 __all__ = ["LARGEST_ID", "LONGEST_ID", "Pending", "RowId"]
 

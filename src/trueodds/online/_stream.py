@@ -14,7 +14,6 @@ from trueodds.basics.wording import percent_text
 from trueodds.exceptions import StateFormatError
 from trueodds.inputs import Floats
 from trueodds.kernels.online import OnlineState
-from trueodds.monitoring._state_file import MOST_ROWS, Fields
 from trueodds.online._settings import (
     BET_MASS,
     BETS,
@@ -30,6 +29,7 @@ from trueodds.online._settings import (
     new_arrays,
     settings,
 )
+from trueodds.state_file import MOST_ROWS, Fields
 
 __all__ = ["Expert", "PlaceCalibration", "Stream"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from trueodds.basics.wording import e_value_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_instance, check_text
-from trueodds.monitoring._watch import event_text
 from trueodds.report._page import asset, policy, templates
 from trueodds.report._svg import MARKS, Chart, e_value_chart, ratio_chart
+from trueodds.watch.state import event_text
 
 __all__ = ["render_timeline"]
 

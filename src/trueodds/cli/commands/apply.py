@@ -26,7 +26,7 @@ from trueodds.cli.files.write import (
 )
 from trueodds.cli.files.xlsx import Sheet, add_columns
 from trueodds.cli.output import emit_json, note, working
-from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.columns import ColumnNames, map_features
 from trueodds.cli.rows.options import RowOptions
 from trueodds.cli.rows.prepare import GOOD, examine, in_words
 from trueodds.exceptions import InputError
@@ -48,7 +48,7 @@ Output = Annotated[
         "-o",
         metavar="FILE",
         help="Output file: CSV, Parquet, Arrow, JSON lines or xlsx, inferred from the extension; "
-        "'-' for standard output.",
+        "'-' for standard output, in the input's format.",
     ),
 ]
 Plain = Annotated[
@@ -62,7 +62,8 @@ Plain = Annotated[
 OutputFormat = Annotated[
     Format | None,
     o.result_option(
-        "--output-format", help="Output format. Default: inferred from the file extension."
+        "--output-format",
+        help="Output format. Default: inferred from the file extension; for '-', the input's.",
     ),
 ]
 OutputColumn = Annotated[
@@ -82,9 +83,8 @@ OnBadScores = Annotated[
 ]
 Interval = Annotated[
     float | None,
-    o.result_option(
+    o.share_option(
         "--interval",
-        metavar="LEVEL",
         help="Also write confidence bounds, as COLUMN_low and COLUMN_high. The map must have been "
         "fitted with the same --interval.",
     ),
@@ -124,31 +124,29 @@ def apply(
     trueodds apply map.json scores.csv --score p --interval 0.9 -o calibrated.parquet
     trueodds apply map.json 'scores/*.parquet' --score p --output-column p_calibrated -o all.parquet
     trueodds apply map.json scores.xlsx --score p -o calibrated.xlsx
-    cat scores.csv | trueodds apply map.json - --format csv --score p -o - --output-format csv
+    cat scores.csv | trueodds apply map.json - --score p -o -
     """
     if as_json and output == STANDARD_OUTPUT:
         raise UsageError(
             "--json prints a summary to standard output; write the rows to a file with -o FILE."
         )
-    kind = output_format(output, output_format_name)
+    same = output == STANDARD_OUTPUT and output_format_name is None
+    kind = None if same else output_format(output, output_format_name)
     check_target(output, force=force)
-    fitted = o.load_map(map_file)
+    fitted = o.load_map(map_file, data.file)
     _check_interval(fitted, interval, map_file)
-    features = _features_of(fitted)
+    features, categories = map_features(fitted)
     columns = ColumnNames(
         tuple(data.score),
         features=features,
-        categories=tuple(
-            name
-            for name, known in zip(features, getattr(fitted, "categories", ()), strict=True)
-            if known is not None
-        ),
+        categories=categories,
         scale=fitted.scale,
         sums_to_one=fitted.rows_sum_to_one,
         unit=data.unit,
     )
-    typed = kind != "csv" or bool(features)
-    with data.open(columns, detect_types=typed, verbatim=kind) as source:
+    typed = kind not in ("csv", None) or bool(features)
+    with data.open(columns, detect_types=typed, verbatim=kind or "same") as source:
+        kind = kind or source.format
         columns = columns.found_in(source)
         rows_at_once = _rows_in_memory(source)
         names = _new_columns(fitted, output_column, len(columns.score))
@@ -255,16 +253,6 @@ def _check_interval(fitted: Any, interval: float | None, name: str) -> None:
             f"the intervals of {name} have confidence level {fitted.band.level:g}; pass "
             f"--interval {fitted.band.level:g}."
         )
-
-
-def _features_of(fitted: Any) -> tuple[str, ...]:
-    """Feature columns that a tree or a group map reads."""
-    names = tuple(name for name in fitted.used_features if isinstance(name, str))
-    if len(names) < len(fitted.used_features):
-        raise InputError(
-            "the map's features have no names, so the command cannot find their columns."
-        )
-    return names
 
 
 def _new_columns(fitted: Any, name: str, n_scores: int) -> list[str]:

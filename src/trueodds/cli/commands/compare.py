@@ -7,47 +7,37 @@ from typing import Annotated, Any
 
 import typer
 
-from trueodds.basics.wording import interval_percent_text, share_percent_text, signed_percent_text
+from trueodds.basics.wording import (
+    interval_percent_text,
+    places_of_changes,
+    share_percent_text,
+    signed_percent_text,
+)
 from trueodds.cli import options as o
-from trueodds.cli.chosen_method import complete_method, method_class
+from trueodds.cli.chosen_method import chosen_methods
 from trueodds.cli.output import emit_json, interval, number, say, show_table
 from trueodds.cli.rows.options import LabeledRowOptions
 
-__all__ = ["Folds", "Methods", "chosen_methods", "compare"]
+__all__ = ["compare"]
 
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="NAME",
-        help="Compare only this method; repeatable. Default: all methods for this number of "
-        "classes.",
-        autocompletion=complete_method,
-    ),
-]
-Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]
 Repeats = Annotated[
     int, typer.Option("--repeats", min=1, help="Number of repetitions, each with new folds.")
 ]
 Feature = Annotated[
     list[str] | None,
-    o.data_option(
-        "--feature",
-        metavar="COLUMN",
+    o.group_option(
         help="A group or feature, such as region, for the methods 'group' and 'tree' and for a map "
         "in each group ('per_group'); repeatable.",
     ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 uses all cores.")]
 
 
 def compare(
     data: LabeledRowOptions,
-    method: Methods = None,
-    cv: Folds = 5,
+    method: o.Methods = None,
+    cv: o.Folds = 5,
     repeats: Repeats = 1,
-    jobs: Jobs = 1,
+    jobs: o.Jobs = 1,
     feature: Feature = None,
     as_json: o.Json = False,
 ) -> None:
@@ -58,8 +48,8 @@ def compare(
     Examples
     --------
     trueodds compare scores.csv --score p --label y
-    trueodds compare scores.csv --score p --label y --feature region --feature age
-    trueodds compare scores.parquet -s p -l y -m beta -m isotonic --repeats 4 --json
+    trueodds compare scores.csv --score p --label y --group region --group age
+    trueodds compare scores.parquet -s p -l y -m beta,isotonic --repeats 4 --json
     """
     from trueodds.model_selection import compare_calibrators
 
@@ -114,30 +104,25 @@ def _explanation(comparison: Any) -> str:
     if formula is None:
         return f"{words}."
     as_good = "leaving the scores unchanged" if formula == "identity" else f"{formula}, a formula,"
-    return f"{words}; {as_good} does as well here."
-
-
-def chosen_methods(method: list[str] | None) -> Any:
-    """Check the names; empty means the methods that are compared by default."""
-    if not method:
-        return "default"
-    for name in method:
-        method_class(name)
-    return list(method)
+    return f"{words}; {as_good} {comparison.formula_verdict}."
 
 
 def _show(title: str, comparison: Any) -> None:
+    rows = comparison.rows()
+    places = {
+        name: places_of_changes([row[name] for row in rows]) for name in ("log_loss", "brier_score")
+    }
     table = [
         [
             row["method"] + (" *" if row["chosen"] else ""),
-            number(row["log_loss"]),
+            number(row["log_loss"], places["log_loss"]),
             interval(row["log_loss_low"], row["log_loss_high"]),
-            number(row["brier_score"]),
+            number(row["brier_score"], places["brier_score"]),
             number(row["expected_calibration_error"]),
             *_gain(comparison, row["method"]),
             f"{row['seconds']:.2f}",
         ]
-        for row in sorted(comparison.rows(), key=lambda row: row["log_loss"])
+        for row in sorted(rows, key=lambda row: row["log_loss"])
     ]
     gain = "gain" if comparison.gain_metric == "log_loss" else "gain in Brier"
     header = ["method", "log-loss", "90% interval", "Brier", "ECE", gain, "interval", "seconds"]

@@ -10,8 +10,7 @@ import typer
 
 from trueodds.basics.shown import one_line
 from trueodds.cli import options as o
-from trueodds.cli.commands.show import in_brief
-from trueodds.cli.output import emit_json, number, say, show_table
+from trueodds.cli.output import emit_json, in_brief, number, say, show_table
 
 __all__ = ["diff"]
 
@@ -72,13 +71,14 @@ def diff(first: First, second: Second, as_json: o.Json = False) -> None:
         )
         return
     same = "the same map" if a == b else "different maps"
+    names = f"{o.map_name(first)} and {o.map_name(second)}"
     if found:
         rows = [[one_line(what, 40), _brief(x), _brief(y)] for what, x, y in found[:MOST_ROWS]]
-        show_table(f"{first} and {second}: {same}", ["", "first", "second"], rows, left=3)
+        show_table(f"{names}: {same}", ["", "first", "second"], rows, left=3)
         if len(found) > MOST_ROWS:
             say(f"{len(found) - MOST_ROWS:,} more differences: --json shows all.")
     else:
-        say(f"{first} and {second}: {same}, with the same metadata.")
+        say(f"{names}: {same}, with the same metadata.")
     if gap is None:
         say(f"The predictions cannot be compared: {reason}.")
     elif a != b:

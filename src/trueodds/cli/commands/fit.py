@@ -12,11 +12,17 @@ import typer
 from trueodds.basics.log import logger
 from trueodds.cli import options as o
 from trueodds.cli.chosen_method import AUTO, WITH_FEATURES, complete_method, make_calibrator
-from trueodds.cli.commands.show import losses_text
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import STANDARD_INPUT, as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
-from trueodds.cli.output import emit_json, note, working
+from trueodds.cli.output import (
+    emit_json,
+    formula_text,
+    losses_text,
+    note,
+    ratio_text,
+    working,
+)
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.options import LabeledRowOptions
 from trueodds.cli.rows.prepare import Prepared
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from trueodds.calibrators import Calibrator
     from trueodds.maps import CalibrationMap
 
-__all__ = ["Feature", "fit"]
+__all__ = ["fit"]
 
 Method = Annotated[
     str,
@@ -48,19 +54,15 @@ MethodOption = Annotated[
 ]
 Feature = Annotated[
     list[str] | None,
-    o.data_option(
-        "--feature",
-        metavar="COLUMN",
+    o.group_option(
         help="A group or feature, such as region; repeatable. The method is then 'group', unless "
         "--method names 'tree'.",
     ),
 ]
 Interval = Annotated[
     float | None,
-    typer.Option(
-        "--interval",
-        metavar="LEVEL",
-        help="Save confidence intervals of this level with the map, such as 0.9.",
+    o.share_option(
+        "--interval", help="Save confidence intervals of this level with the map, such as 0.9."
     ),
 ]
 MapOutput = Annotated[
@@ -117,7 +119,7 @@ def fit(
     trueodds fit scores.parquet --score p --label y -o map.json
     trueodds fit scores.parquet --score p --label y --method beta -o map.json
     trueodds fit scores.parquet --score p --label y --interval 0.9 -o map.json
-    trueodds fit scores.csv -s p -l y --feature region --feature age -o map.json
+    trueodds fit scores.csv -s p -l y --group region --group age -o map.json
     trueodds fit scores.csv -s margin -l y --scale raw -m isotonic -o map.json
     trueodds fit scores.csv -s p_cat -s p_dog -s p_fox -l animal -m temperature -o map.json
     """
@@ -127,15 +129,13 @@ def fit(
         )
     check_target(output, force=force)
     replaced = None if parent is None else o.load_map(parent)
-    if interval is not None and not 0 < interval < 1:
-        raise UsageError(f"--interval must lie strictly between 0 and 1; got {interval:g}.")
     if feature and method == AUTO:
         method = WITH_FEATURES
     calibrator = make_calibrator(method, data.input_scale, option or ())
     if calibrator.needs_features and not feature:
-        raise UsageError(f"--method {method} needs features; pass --feature COLUMN.")
+        raise UsageError(f"--method {method} needs features; pass --group COLUMN.")
     if feature and not calibrator.needs_features:
-        raise UsageError(f"--method {method} does not use --feature.")
+        raise UsageError(f"--method {method} does not use --group.")
     columns = data.columns(features=tuple(feature or ()), sums_to_one=calibrator.rows_sum_to_one)
     with data.open(columns, detect_types=bool(feature)) as source:
         prepared = data.prepare(source, columns)
@@ -153,16 +153,20 @@ def fit(
         content = {"file": data.file, **prepared.describe(), "method": method}
         content |= {"rows_fitted": metadata["rows"], "family": fitted.family, "output": output}
         content |= {"fingerprint": fitted.fingerprint, "losses": metadata.get("losses")}
+        content |= {"observed_expected": metadata.get("observed_expected")}
         content |= {"interval": interval, "notes": notes}
         emit_json("fit", content)
     else:
-        losses = losses_text(metadata)
-        measured = f" {losses[:1].upper()}{losses[1:]}." if losses else ""
+        words = filter(None, (losses_text(metadata), ratio_text(metadata)))
+        measured = "".join(f" {text[:1].upper()}{text[1:]}." for text in words)
         where = "standard output" if output == STANDARD_OUTPUT else output
         note(
             f"{where}: {method} map fitted to {metadata['rows']:,} rows{prepared.left_out()}; "
             f"{prepared.classes_line()}{measured}"
         )
+        formula = formula_text(metadata)
+        if formula:
+            note(f"{formula}; its SQL and code are short.")
         for line in notes:
             note(line)
 
@@ -206,7 +210,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     class_rows = prepared.classes.counts
     if columns.counts is not None:
         class_rows = round(table.total_neg), round(table.total_pos)
-    metadata = rows_metadata(calibrator, rows, class_rows)
+    metadata = rows_metadata(calibrator, rows, class_rows, learned)
     return Fit(fitted, metadata, prepared.classes.notes(table))
 
 
@@ -220,5 +224,7 @@ def _fit_rows(
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.codes, rows.weight, **features)
     learned = calibrator.map_ if interval is None else calibrator.to_map(interval=interval)
-    metadata = fit_metadata(calibrator, rows.scores, rows.codes, rows.weight)
+    metadata = fit_metadata(
+        calibrator, rows.scores, rows.codes, rows.weight, features=rows.features
+    )
     return Fit(learned.with_classes(rows.classes), metadata, rows.notes(prepared.classes))

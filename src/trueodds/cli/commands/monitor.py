@@ -27,13 +27,6 @@ State = Annotated[
         rich_help_panel=WATCH,
     ),
 ]
-Force = Annotated[
-    bool,
-    o.result_option(
-        "--force",
-        help="Let --refit replace an existing map; state, page and metrics are always replaced.",
-    ),
-]
 Alpha = Annotated[
     float | None,
     typer.Option(
@@ -58,18 +51,7 @@ Metrics = Annotated[
     str | None,
     o.result_option("--metrics", metavar="FILE.PROM", help="Write metrics for Prometheus."),
 ]
-Refit = Annotated[
-    str | None,
-    o.result_option(
-        "--refit",
-        metavar="MAP.JSON",
-        help="After an alarm, fit a new map to the rows since the change point; needs --time. With "
-        "--group, effects of the groups are pooled.",
-    ),
-]
-
-
-DELIVERIES = ("late", "missing", "changed", "withdrawn", "duplicate", "unmatched", "expired")
+DELIVERIES = ("late", "missing", "changed", "withdrawn", "duplicate")
 FailOn = Annotated[
     list[str] | None,
     o.result_option(
@@ -98,9 +80,7 @@ def monitor(
     acknowledge: Acknowledge = False,
     html: Html = None,
     metrics: Metrics = None,
-    refit: Refit = None,
     fail_on: FailOn = None,
-    force: Force = False,
     as_json: o.Json = False,
 ) -> None:
     """Check whether calibrated predictions are still calibrated as new labels arrive.
@@ -117,26 +97,28 @@ def monitor(
     trueodds monitor map.json lake -s p -l y -t day --state watch.json --fail-on missing
     """
     # Imported here: the list of all commands imports this module and must not wait for NumPy.
-    from trueodds.cli.watch.output import log, log_events, metrics_text, say_result
-    from trueodds.cli.watch.run import WatchRun, find_files, locked, open_watch
+    from trueodds.cli.watch.output import log, log_events, metrics_text, say_result, time_stamp
+    from trueodds.cli.watch.run import FileRun, find_files, locked, open_watch
+    from trueodds.watch.sinks import MonitorSink
 
-    if data.time is None and (data.until or data.period or refit or data.time_format):
-        raise UsageError("--until, --period, --refit and --time-format need --time.")
+    if data.time is None and (data.until or data.period or data.time_format):
+        raise UsageError("--until, --period and --time-format need --time.")
     unknown = [kind for kind in fail_on or () if kind not in DELIVERIES]
     if unknown:
         raise UsageError(f"--fail-on must be one of {', '.join(DELIVERIES)}; got {unknown[0]}.")
     fitted = o.load_map(map_file)
     paths = find_files(data.files)
-    for output in (state, html, metrics, refit):
+    for output in (state, html, metrics):
         if output is not None:
             check_target(output)
     with locked(state):
         watch = open_watch(state, fitted, data.time, alpha, tolerance)
-        run = WatchRun(watch=watch, state=state, fitted=fitted, data=data)
-        if acknowledge and not watch.acknowledge(run.at):
+        at, before = time_stamp(), watch.n_rows
+        if acknowledge and not watch.acknowledge(at):
             log("--acknowledge: there is no alarm.")
-        fresh = run.look(paths)
-        before = watch.n_rows
+        sink = MonitorSink(watch, fitted, comma=data.decimal == ",")
+        run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
+        fresh = run.seen.look(paths)
         lines = run.read(fresh, quiet=as_json)
         if html is not None:
             from trueodds.report import render_timeline
@@ -146,11 +128,6 @@ def monitor(
             write_text(page, html)
         if metrics is not None:
             write_text(metrics_text(watch, state), metrics)
-        new_map = None
-        if refit is not None and Path(refit).is_file() and not force:
-            log(f"{refit} exists and was not replaced; pass --force to replace it.")
-        elif refit is not None:
-            new_map = run.refit(paths, refit)
         # Last: a run that fails or is stopped before has counted nothing, and must not say so.
         watch.save(state)
     if fresh:
@@ -158,10 +135,10 @@ def monitor(
         log(f"{counted(new_rows, 'row')} counted from {files}.")
     else:
         log(f"no new rows ({counted(len(paths), 'file')} already read).")
-    log_events(run.events)
+    log_events(run.seen.events)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
-        content |= {"notes": run.notes, "events": run.events, **watch.summary(), "refit": new_map}
+        content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
         emit_json("monitor", content)
     else:
         say_result(watch)
@@ -169,5 +146,5 @@ def monitor(
             say(line)
     if watch.monitor.alarm:
         raise typer.Exit(ALARM)
-    if any(event["kind"] in (fail_on or ()) for event in run.events):
+    if any(event["kind"] in (fail_on or ()) for event in run.seen.events):
         raise typer.Exit(DELIVERY)

@@ -10,8 +10,7 @@ import typer
 
 from trueodds.basics.shown import shortened
 from trueodds.cli import options as o
-from trueodds.cli.commands.compare import Folds, Jobs, Methods, chosen_methods
-from trueodds.cli.commands.threshold import Confidence, OfRisk
+from trueodds.cli.chosen_method import chosen_methods
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
@@ -29,9 +28,7 @@ Title = Annotated[str | None, typer.Option("--title", help="Title of the page.")
 
 Limit = Annotated[
     float | None,
-    o.result_option(
-        "--at-most", help="Add the threshold that keeps --risk below this limit (see 'threshold')."
-    ),
+    o.limit_option(help="Add the threshold that keeps --risk below this limit (see 'threshold')."),
 ]
 
 
@@ -41,12 +38,12 @@ def report(
     output: Output = "report.html",
     group: o.Group = None,
     title: Title = None,
-    method: Methods = None,
-    cv: Folds = 5,
-    jobs: Jobs = 1,
+    method: o.Methods = None,
+    cv: o.Folds = 5,
+    jobs: o.Jobs = 1,
     at_most: Limit = None,
-    risk: OfRisk = "errors",
-    confidence: Confidence = 0.9,
+    risk: o.OfRisk = "errors",
+    confidence: o.Confidence = 0.9,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
@@ -62,6 +59,7 @@ def report(
     from trueodds.report import build_report
 
     refuse_margins(data.input_scale)
+    o.check_limit(at_most, risk)
     if at_most is not None and data.weight is not None:
         raise UsageError("--weight has no exact guarantee; pass --counts for numbers of rows.")
     if not as_json:

@@ -6,16 +6,20 @@ from typing import Any
 
 from trueodds.basics.shown import one_line
 from trueodds.cli import options as o
-from trueodds.cli.output import emit_json, say
+from trueodds.cli.output import (
+    emit_json,
+    formula_text,
+    in_brief,
+    losses_text,
+    ratio_text,
+    say,
+)
 
-__all__ = ["in_brief", "losses_text", "show"]
+__all__ = ["show"]
 
 SHOWN_POINTS = 51
 MARKS = "*abcdef"
 MOST_EFFECTS = 12
-PAIR = ("before", "after")
-LENGTH = 200
-"""Longest text shown of one value."""
 
 
 def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
@@ -37,7 +41,7 @@ def show(map_file: o.MapFile, as_json: o.Json = False) -> None:
     if as_json:
         emit_json("show", _document(map_file, fitted, x, curves))
         return
-    lines = [f"{map_file}: {_headline(fitted)}", f"fingerprint  {fitted.fingerprint}"]
+    lines = [f"{o.map_name(map_file)}: {_headline(fitted)}", f"fingerprint  {fitted.fingerprint}"]
     parameters = fitted.to_dict()["parameters"]
     lines += _aligned({name: in_brief(value) for name, value in parameters.items()}, "parameters")
     if isinstance(fitted, GroupMap):
@@ -92,35 +96,22 @@ def _aligned(rows: dict[str, str], title: str) -> list[str]:
 
 
 def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Format losses; return everything else unchanged."""
-    words = losses_text(metadata)
-    return {**metadata, "losses": words} if words else metadata
-
-
-def in_brief(value: Any) -> str:
-    """Format any JSON value on one line; long lists as their length and range."""
-    import json
-
-    if isinstance(value, str):
-        return one_line(value, LENGTH)
-    if isinstance(value, list) and len(value) > 8:
-        numbers = [v for v in value if type(v) in (int, float)]
-        if len(numbers) == len(value):
-            return f"{len(value):,} numbers from {min(numbers):.6g} to {max(numbers):.6g}"
-        return f"{len(value):,} entries"
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        families = ", ".join(str(entry.get("family", "…")) for entry in value)
-        return one_line(f"{len(value)} maps: {families}", LENGTH)
-    return one_line(json.dumps(value, ensure_ascii=False), LENGTH)
+    """Format losses and observed/expected; return everything else unchanged."""
+    words = {"losses": losses_text(metadata), "observed_expected": ratio_text(metadata)}
+    formula = formula_text(metadata)
+    if formula:
+        words["losses"] += f"; {formula}"
+    return metadata | {name: text for name, text in words.items() if text}
 
 
 def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
-    from trueodds.cli.draw import text_plot, unchanged
+    from trueodds.cli.draw import limits, text_plot, unchanged
 
     behind = unchanged(x, fitted.scale)
     marks = MARKS[:1] if len(curves) == 1 else MARKS[1:]
     pairs = [(mark, y) for mark, (_, y) in zip(marks, curves, strict=False)]
-    lines = ["calibrated probability", *text_plot(x, pairs, behind=behind)]
+    low, high = limits([y for _, y in pairs] + [y for y in (behind,) if y is not None])
+    lines = ["calibrated probability", *text_plot(x, pairs, low=low, high=high, behind=behind)]
     several = (fitted.n_classes or 2) > 2
     lines.append("score" + (" of a class; the others share the rest equally" if several else ""))
     legend = [
@@ -148,29 +139,3 @@ def _document(file: str, fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> 
             for name, y in curves
         ],
     }
-
-
-def losses_text(metadata: dict[str, Any]) -> str:
-    """Format the losses before and after, and the rows that they were measured on."""
-    losses = metadata.get("losses", {})
-    words = [
-        f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
-        + (f" (one map: {_loss(losses[name]['one_map'])})" if "one_map" in losses[name] else "")
-        for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
-        if name in losses
-    ]
-    if not words:
-        return ""
-    sizes = []
-    if "folds" in losses:
-        sizes.append(f"{losses['folds']:,} folds")
-    if "rows" in losses:
-        whole = metadata.get("rows", 0)
-        of_all = f" of {whole:,}" if losses["rows"] < whole else ""
-        sizes.append(f"{losses['rows']:,}{of_all} rows")
-    measured = f" (after: out of fold, {', '.join(sizes)})" if sizes else ", out of fold"
-    return f"{', '.join(words)}{measured}"
-
-
-def _loss(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.4f}"

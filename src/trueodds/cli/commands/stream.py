@@ -110,10 +110,11 @@ def stream(
     trueodds stream map.json - -s p -l y --id order --state s.json --map-out now.json
     """
     # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
+    from trueodds.cli.watch import output as out
+    from trueodds.cli.watch.forecasts import Forecasts
     from trueodds.cli.watch.lines import LineRun
-    from trueodds.cli.watch.output import log, log_events, say_result
-    from trueodds.cli.watch.run import find_files, locked
-    from trueodds.cli.watch.stream import Forecasts, StreamRun, open_job
+    from trueodds.cli.watch.run import FileRun, find_files, locked, open_stream
+    from trueodds.watch.sinks import StreamSink
 
     from_lines = STANDARD_INPUT in data.files
     _check_options(data, from_lines, replayed, map_out, map_every, as_json)
@@ -123,39 +124,35 @@ def stream(
         if target is not None:
             check_target(target)
     with locked(state):
-        job = open_job(state, fitted, data.time, max_pending)
-        with Forecasts(job, state, output, to_output=from_lines) as forecasts:
-            run = StreamRun(
-                watch=job.watch,
-                state=state,
-                fitted=fitted,
-                data=data,
-                job=job,
-                forecasts=forecasts,
-                map_out=map_out,
-                map_every=map_every,
-            )
-            if acknowledge and not job.watch.acknowledge(run.at):
-                log("--acknowledge: there is no alarm.")
-            before = job.online.n_rows
+        job = open_stream(state, fitted, data.time, max_pending)
+        watch, before, at = job.watch, job.online.n_rows, out.time_stamp()
+        with Forecasts(
+            job, state, output, to_output=from_lines, map_out=map_out, map_every=map_every
+        ) as forecasts:
+            if acknowledge and not watch.acknowledge(at):
+                out.log("--acknowledge: there is no alarm.")
+            classes = fitted.classes or ()
+            sink = StreamSink(job, forecasts, classes, with_ids=data.row_id is not None)
             if from_lines:
-                LineRun(run).read(replayed=replayed)
+                LineRun(sink, forecasts, data, fitted).read(replayed=replayed)
             else:
-                fresh = run.look(paths)
+                run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
+                fresh = run.seen.look(paths)
                 lines = run.read(fresh, quiet=as_json)
-                log_events(run.events)
-                run.commit()
+                out.log_events(run.seen.events)
+                forecasts.commit()
             learned = job.online.n_rows - before
-            log(f"{learned:,} rows learned, {forecasts.count:,} forecasts made.")
+            out.log(f"{learned:,} rows learned, {forecasts.count:,} forecasts made.")
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
-        content |= {"notes": run.notes, "events": run.events, **job.watch.summary()}
-        emit_json("stream", content | run.summary())
+        content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
+        emit_json("stream", content | out.stream_summary(job) | {"forecasts": forecasts.count})
     elif not from_lines:
-        say_result(job.watch)
-        for line in [*run.notes, *run.words()]:
+        out.say_result(watch)
+        for line in run.notes:
             say(line)
-    if job.watch.monitor.alarm:
+        out.say_stream(job)
+    if watch.monitor.alarm:
         raise typer.Exit(ALARM)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from trueodds.basics.wording import percent_text
 from trueodds.cli import options as o
@@ -17,21 +17,7 @@ __all__ = ["threshold"]
 
 AtMost = Annotated[
     float,
-    o.result_option(
-        "--at-most", help="Limit of the risk: a rate such as 0.05, or a mean cost per row."
-    ),
-]
-OfRisk = Annotated[
-    Literal["errors", "misses", "false_alarms", "cost"],
-    o.result_option(
-        "--risk",
-        help="Risk to limit: errors among the rows acted on, missed positives, false alarms among "
-        "negatives, or the mean cost per row.",
-    ),
-]
-Confidence = Annotated[
-    float,
-    o.result_option("--confidence", help="Probability that the guarantee holds; at least 0.5."),
+    o.limit_option(help="Limit of the risk: a rate such as 0.05, or a mean cost per row."),
 ]
 CostFp = Annotated[float, o.result_option("--cost-fp", help="Cost of acting on a negative.")]
 CostFn = Annotated[float, o.result_option("--cost-fn", help="Cost of not acting on a positive.")]
@@ -48,8 +34,8 @@ Anytime = Annotated[
 def threshold(
     data: LabeledRowOptions,
     at_most: AtMost,
-    risk: OfRisk = "errors",
-    confidence: Confidence = 0.9,
+    risk: o.OfRisk = "errors",
+    confidence: o.Confidence = 0.9,
     cost_fp: CostFp = 1.0,
     cost_fn: CostFn = 1.0,
     anytime: Anytime = False,
@@ -71,6 +57,7 @@ def threshold(
     """
     from trueodds.decisions import guaranteed_threshold, guaranteed_thresholds
 
+    o.check_limit(at_most, risk)
     if data.input_scale != "probability":
         raise UsageError(
             "a threshold needs probabilities; calibrate the scores first (trueodds fit, apply)."
@@ -128,16 +115,28 @@ def _show_groups(column: str, found: dict[Any, ThresholdGuarantee], confidence: 
         [
             f"{column} = {name}",
             f"{one.n_rows:,}",
-            "not reachable" if one.threshold is None else f"{one.threshold:g}",
+            f"{one.threshold:g}" if one.is_reachable else "not reachable",
             percent_text(one.share_acted),
+            "–" if one.share_wrong is None else percent_text(one.share_wrong),
             number(one.estimate),
+            "" if one.rows_needed is None else f"{one.rows_needed:,}",
             _lowest(one),
         ]
         for name, one in zip(group_names([*found]), found.values(), strict=True)
     ]
-    header = ["group", "rows", "threshold", "acted on", "risk here", "lowest limit"]
+    header = ["group", "rows", "threshold", "acted on", "of these wrong", "risk here"]
+    header += ["rows needed", "lowest limit"]
     title = f"{len(found)} groups; all guarantees hold together with {percent_text(confidence)}"
     show_table(f"{title} confidence", header, table)
+    missed = [one for one in found.values() if not one.is_reachable]
+    if any(one.lowest_limit is not None for one in missed):
+        say("A limit that is chosen now has no guarantee on these rows; confirm it on others.")
+    if missed and missed[0].pooled_threshold is not None:
+        say(
+            "All groups together support the limit: act on a probability of at least "
+            f"{missed[0].pooled_threshold:g}. That guarantee is for the mixture of groups, not "
+            "for each."
+        )
 
 
 def _lowest(one: ThresholdGuarantee) -> str:

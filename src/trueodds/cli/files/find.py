@@ -37,6 +37,7 @@ __all__ = [
     "refuse_idle_pipe",
     "resolve",
     "scratch_folder",
+    "standard_input",
     "uncompressed",
 ]
 
@@ -56,6 +57,13 @@ SUFFIXES: dict[str, Format] = {
     ".json": "jsonl",
     ".xlsx": "xlsx",
 }
+MAGIC: dict[bytes, Format] = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",  # a stream
+    b"PK\x03\x04": "xlsx",
+}
+"""How files begin whose format is not text."""
 COMPRESSED = (".gz",)
 STANDARD_INPUT = "-"
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -225,7 +233,7 @@ def resolve(
     messages.
     """
     if file == STANDARD_INPUT:
-        return _standard_input(given, scratch)
+        return _copied("standard input", standard_input(scratch), given)
     path = Path(file)
     if _is_pipe(path):
         return _pipe(path, given, scratch)
@@ -297,10 +305,7 @@ def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
     The pipe is opened without blocking. Until a writer has opened it, it appears to be at its end;
     the wait for a writer is short.
     """
-    kind = given or format_of(path)
-    if kind is None:
-        raise UsageError(f"{path} is a pipe; pass --format csv, parquet, arrow or jsonl.")
-    copy = scratch / f"pipe.{kind}"
+    copy = scratch / "pipe"
     source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         patience = time.monotonic() + WRITER_SECONDS
@@ -320,20 +325,41 @@ def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
         os.close(source)
     if copy.stat().st_size == 0:
         raise InputError(f"{path} is a pipe that no program writes to; pass a regular file.")
-    return InputFiles(as_unicode(str(path)), (copy,), kind)
+    return _copied(as_unicode(str(path)), copy, given or format_of(path))
 
 
-def _standard_input(given: Format | None, scratch: Path) -> InputFiles:
-    if given is None:
-        raise UsageError("with '-' for standard input, pass --format csv, parquet, arrow or jsonl.")
+def standard_input(scratch: Path) -> Path:
+    """Copy standard input to a file, whose name is what to call it in messages."""
     if sys.stdin.isatty():
         raise UsageError("standard input is a terminal; pipe a file into it, or pass a file name.")
-    copy = scratch / f"stdin.{given}"
+    copy = scratch / "standard input"
     with copy.open("wb") as target:
         shutil.copyfileobj(sys.stdin.buffer, target, 1 << 20)
     if copy.stat().st_size == 0:
         raise InputError("standard input is empty (0 bytes).")
-    return InputFiles("standard input", (copy,), given)
+    return copy
+
+
+def _copied(shown: str, copy: Path, kind: Format | None) -> InputFiles:
+    """The copy of a stream, which has no name; without ``kind``, its bytes tell the format."""
+    if kind is None:
+        with copy.open("rb") as stream:
+            kind = _format_of_bytes(stream.read(1000))
+    return InputFiles(shown, (copy.rename(copy.with_suffix(f".{kind}")),), kind)
+
+
+def _format_of_bytes(start: bytes) -> Format:
+    """Return the format by the first bytes; all that is not known is CSV.
+
+    Examples
+    --------
+    >>> _format_of_bytes(b'{"p": 0.2}'), _format_of_bytes(b"p,y"), _format_of_bytes(b"PAR1")
+    ('jsonl', 'csv', 'parquet')
+    """
+    for magic, kind in MAGIC.items():
+        if start.startswith(magic):
+            return kind
+    return "jsonl" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"
 
 
 @contextmanager

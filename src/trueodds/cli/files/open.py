@@ -135,6 +135,8 @@ class DataSource:
     """The column with the unchanged lines of JSON, if requested, and those of the folders."""
     categories: dict[str, str] = field(default_factory=dict)
     """Columns with the texts of categories, by the names of features in text files."""
+    format: Format = "csv"
+    """That of the files themselves; ``files`` may be copies in another."""
 
     @property
     def name(self) -> str:
@@ -158,7 +160,7 @@ def open_source(
     reading: Reading,
     *,
     detect_types: bool = False,
-    verbatim: Format | None = None,
+    verbatim: Format | Literal["same"] | None = None,
     found: Sequence[Path] | None = None,
     columns: ColumnNames | None = None,
     with_file: bool = False,
@@ -175,8 +177,9 @@ def open_source(
         Options for reading.
     detect_types : bool, default=False
         Give CSV columns the types that all their values have; otherwise all are texts.
-    verbatim : {"csv", "jsonl"}, default=None
-        Keep the text of CSV columns, or lines of JSON, next to what is made of it.
+    verbatim : {"csv", "jsonl", "same"}, default=None
+        The format of the output, which keeps the text of CSV columns, or lines of JSON: they are
+        added to what is made of them. "same": that of the files.
     found : sequence of Path, default=None
         The files, if they have been looked for already.
     columns : ColumnNames, default=None
@@ -192,6 +195,8 @@ def open_source(
         try:
             given = files = resolve(file, reading.format, scratch, found)
             reading.check(files)
+            if verbatim == "same":
+                verbatim, detect_types = files.format, detect_types or files.format != "csv"
             connection = duckdb.connect(":memory:", config=_config(reading.memory, scratch))
             sheet = None
             if files.format == "xlsx":
@@ -226,6 +231,7 @@ def open_source(
                 kinds, header = _kinds(relation, [LINE]), (*own, *hive)
                 source = DataSource(connection, relation, files, kinds, header, reading)
                 source = replace(source, lines=(LINE, *hive) if lines else ())
+            source = replace(source, format=given.format)
             logger.info(
                 "%s (%s) is read by DuckDB %s", files.shown, files.format, duckdb.__version__
             )

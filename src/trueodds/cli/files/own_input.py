@@ -16,7 +16,7 @@ from trueodds.cli.files.write import STANDARD_OUTPUT
 __all__ = ["DATA", "MAPS", "OUTPUTS", "keeps_its_input"]
 
 DATA, MAPS = ("file", "files"), ("map_file", "parent")
-OUTPUTS = ("output", "state", "html", "metrics", "refit", "map_out")
+OUTPUTS = ("output", "state", "html", "metrics", "map_out")
 """What the arguments of every command are called that name files."""
 
 
@@ -60,7 +60,7 @@ def _inputs(data: list[str], maps: list[str]) -> Iterator[tuple[str, str | int |
             for path in matching(file):
                 yield f"the input {path}", path
     for map_file in maps:
-        yield f"the map {map_file}", map_file
+        yield f"the map {map_file}", 0 if map_file == STANDARD_INPUT else map_file
 
 
 def _identity(file: str | int | Path) -> tuple[int, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trueodds.basics.shown import shown, suggestion
 from trueodds.cli.errors import UsageError
@@ -16,7 +16,7 @@ from trueodds.exceptions import InputError
 if TYPE_CHECKING:
     from trueodds.inputs import InputScale
 
-__all__ = ["ColumnNames", "Unit", "UnknownColumnError", "refuse_margins"]
+__all__ = ["ColumnNames", "Unit", "UnknownColumnError", "map_features", "refuse_margins"]
 
 Unit = Literal["fraction", "percent"]
 
@@ -89,6 +89,17 @@ class ColumnNames:
         """Every column that is needed."""
         single = [name for name in (self.label, self.weight, self.counts) if name is not None]
         return [*self.score, *single, *self.groups, *self.features, *self.named]
+
+
+def map_features(fitted: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of features that a tree or a group map reads, and those of categories."""
+    names = tuple(name for name in fitted.used_features if isinstance(name, str))
+    if len(names) < len(fitted.used_features):
+        raise InputError(
+            "the map's features have no names, so the command cannot find their columns."
+        )
+    known = zip(names, getattr(fitted, "categories", ()), strict=True) if names else ()
+    return names, tuple(name for name, categories in known if categories is not None)
 
 
 def refuse_margins(scale: InputScale) -> None:

@@ -33,8 +33,8 @@ class Classes:
     code: str
     counts: tuple[int, ...]
     """Good rows of each label."""
-    has_rest: bool = False
-    """Whether the first label represents several."""
+    remedy: str = ""
+    """What to do if the scores belong to the first label."""
 
     def notes(self, table: ScoreTable | None, counts: Sequence[int] | None = None) -> list[str]:
         """What suggests that the other of two labels is the positive one.
@@ -51,17 +51,12 @@ class Classes:
         if table is None:
             return []
         negatives, positives = self.counts if counts is None else counts
-        negative = self.labels[0]
-        option = _positive(negative)
-        remedy = f"pass {shlex.join(option)}" if option else "pass it as --positive"
-        if self.has_rest:
-            remedy = "pass the scores of the positive class"
         hint = direction_hint(
             table.n_neg,
             table.n_pos,
             rows=(negatives, positives),
-            negative=negative,
-            remedy=remedy,
+            negative=self.labels[0],
+            remedy=self.remedy,
         )
         return [] if hint is None else [hint]
 
@@ -93,9 +88,15 @@ def find_classes(
         else:
             labels, keys = _of_two(labels, keys, name, positive)
     each = tuple(sum(rows[key] for key in keys.get(label, ())) for label in labels)
-    has_rest = len(columns.score) == 1 and labels[0] not in found
+    if len(columns.score) > 1:
+        remedy = "name the label of each column, in order, with --class"
+    elif labels[0] not in found:  # it stands for several
+        remedy = "pass the scores of the positive class"
+    else:
+        option = _positive(labels[0])
+        remedy = f"pass {shlex.join(option)}" if option else "pass it as --positive"
     code = _code(text, [keys.get(label, []) for label in labels])
-    return Classes(tuple(labels), code, each, has_rest)
+    return Classes(tuple(labels), code, each, remedy)
 
 
 def code_known_classes(

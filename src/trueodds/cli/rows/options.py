@@ -11,7 +11,7 @@ import typer
 from trueodds.cli.files.encoding import UTF_8
 from trueodds.cli.files.find import Format
 from trueodds.cli.files.open import MEMORY, DataSource, Reading, in_bytes, open_source
-from trueodds.cli.options import data_option, rows_option
+from trueodds.cli.options import data_option, rows_option, unusual_option
 from trueodds.cli.output import note, working
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import Prepared, prepare
@@ -50,15 +50,15 @@ class ReadingOptions:
     ] = "fraction"
     input_format: Annotated[
         Format | None,
-        data_option("--format", help="Input format. Default: inferred from the file extension."),
+        unusual_option("--format", help="Input format. Default: inferred from the file extension."),
     ] = None
     decimal: Annotated[
         Literal[".", ","],
-        data_option("--decimal", help="Decimal mark in CSV files and in text cells of sheets."),
+        unusual_option("--decimal", help="Decimal mark in CSV files and in text cells of sheets."),
     ] = "."
     na: Annotated[
         list[str] | None,
-        data_option(
+        unusual_option(
             "--na",
             metavar="TEXT",
             help="Text that means a missing value in CSV files; repeatable.",
@@ -66,17 +66,17 @@ class ReadingOptions:
     ] = None
     encoding: Annotated[
         str,
-        data_option(
+        unusual_option(
             "--encoding", metavar="NAME", help="Encoding of CSV files, such as latin-1 or utf-16."
         ),
     ] = UTF_8
     sheet: Annotated[
         str | None,
-        data_option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first."),
+        unusual_option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first."),
     ] = None
     header_row: Annotated[
         int | None,
-        data_option(
+        unusual_option(
             "--header-row",
             metavar="N",
             min=1,
@@ -85,7 +85,7 @@ class ReadingOptions:
     ] = None
     footer_rows: Annotated[
         int,
-        data_option(
+        unusual_option(
             "--footer-rows",
             metavar="N",
             min=0,
@@ -101,7 +101,7 @@ class ReadingOptions:
     ] = "error"
     memory: Annotated[
         str,
-        rows_option(
+        unusual_option(
             "--memory",
             metavar="SIZE",
             help="Memory limit for the rows. More rows are moved to temporary files or sampled.",
@@ -139,7 +139,11 @@ class RowOptions(ReadingOptions):
     ]
 
     def open(
-        self, columns: ColumnNames, *, detect_types: bool = False, verbatim: Format | None = None
+        self,
+        columns: ColumnNames,
+        *,
+        detect_types: bool = False,
+        verbatim: Format | Literal["same"] | None = None,
     ) -> AbstractContextManager[DataSource]:
         """Open the file as a DuckDB relation."""
         return open_source(
@@ -204,7 +208,7 @@ class LabeledRowOptions(LabelOptions, RowOptions):
     ] = None
     max_rows: Annotated[
         int,
-        rows_option(
+        unusual_option(
             "--max-rows",
             min=10,
             help="Maximum number of rows; more are sampled at random (see --seed).",
@@ -212,7 +216,7 @@ class LabeledRowOptions(LabelOptions, RowOptions):
     ] = 1_000_000
     seed: Annotated[
         int,
-        rows_option("--seed", min=0, help="Random seed."),
+        unusual_option("--seed", min=0, help="Random seed."),
     ] = 0
 
     def columns(self, **more: Any) -> ColumnNames:

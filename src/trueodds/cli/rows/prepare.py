@@ -21,6 +21,7 @@ from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
     from trueodds.engines.rules import Broken
+    from trueodds.inputs import InputScale
 
 __all__ = [
     "GOOD",
@@ -113,6 +114,8 @@ def prepare(
 ) -> Prepared:
     """Check all rows in one pass, find the classes, and give columns their plain names.
 
+    Two score columns, one for each of two classes, become that of the positive class.
+
     Parameters
     ----------
     source, columns
@@ -127,6 +130,9 @@ def prepare(
     tally = replace(tally, repeated=_repeated(good, columns, tally.used))
     classes = find_classes(source, good, columns, positive)
     numbers = [columns.number(source, name) for name in columns.score]
+    if len(numbers) == 2:
+        negative, positive_class = numbers
+        numbers = [_positive_column(negative, positive_class, columns.scale)]
     many = len(numbers) > 1
     if as_probability and columns.scale == "logit" and not many:
         numbers = [_probability(numbers[0])]
@@ -172,6 +178,13 @@ def _repeated(good: Any, columns: ColumnNames, n_rows: int) -> int:
         return 0
     keys = good.aggregate(", ".join(f"count(DISTINCT {quoted(name)})" for name in others))
     return n_rows - distinct if max(keys.fetchall()[0]) >= KEY_SHARE * distinct else 0
+
+
+def _positive_column(negative: str, positive: str, scale: InputScale) -> str:
+    """SQL of :func:`trueodds.inputs.positive_column`."""
+    if scale == "probability":
+        return f"({positive}) / (({negative}) + ({positive}))"
+    return f"({positive}) - ({negative})"
 
 
 def _probability(logit: str) -> str:

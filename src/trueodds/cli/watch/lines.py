@@ -14,13 +14,15 @@ import numpy as np
 from trueodds.basics.files import parse_json
 from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING, Terminated
-from trueodds.cli.errors import UsageError
+from trueodds.cli.watch.forecasts import Forecasts
+from trueodds.cli.watch.options import StreamedRowOptions
 from trueodds.cli.watch.output import log
-from trueodds.cli.watch.stream import StreamRun
+from trueodds.cli.watch.run import known_classes
 from trueodds.engines.labels import class_of
 from trueodds.exceptions import InputError
-from trueodds.monitoring._state_file import MOST_ROWS
-from trueodds.online._job import LinesRead
+from trueodds.state_file import MOST_ROWS
+from trueodds.watch.sinks import StreamSink
+from trueodds.watch.state import LinesRead
 
 __all__ = ["LineRun"]
 
@@ -39,15 +41,12 @@ class LineRun:
     in the state. Sent again (``--replayed``), they get the same answers.
     """
 
-    def __init__(self, run: StreamRun) -> None:
-        self.run, self.data = run, run.data
-        n_classes = max(2, len(run.data.score))
-        run.classes = run.classes or tuple(range(n_classes))
-        if len(run.classes) != n_classes:
-            raise UsageError(
-                f"the map is for {len(run.classes)} classes; pass one --score for each."
-            )
-        self._id_column = run.data.kept_apart
+    def __init__(
+        self, sink: StreamSink, output: Forecasts, data: StreamedRowOptions, fitted: Any
+    ) -> None:
+        self.sink, self.output, self.data = sink, output, data
+        self.job, self.online = sink.state, sink.online
+        sink.begin(known_classes(fitted, len(data.score)), [], {})
         self._unsaved = 0
         self._labeled: list[tuple[Any, int, float]] = []
 
@@ -66,7 +65,7 @@ class LineRun:
             self._save()  # all lines before the one that is wrong
             raise
         self._save()
-        known = self.run.job.lines.count
+        known = self.job.lines.count
         if skipped is not None and skipped.count < known:
             raise InputError(
                 f"standard input has {skipped.count:,} lines, and the state has read {known:,}; "
@@ -75,7 +74,7 @@ class LineRun:
 
     def _skip(self, line: bytes, skipped: LinesRead) -> bool:
         """Whether the state has read this line of an input that is sent again."""
-        known = self.run.job.lines
+        known = self.job.lines
         if skipped.count >= known.count:
             return False
         skipped.add(line)
@@ -89,19 +88,19 @@ class LineRun:
         return True
 
     def _save(self) -> None:
-        self.run.forecasts.flush()
+        self.output.flush()
         if self._unsaved:
             if self._labeled:
                 p, codes, counts = map(np.array, zip(*self._labeled, strict=True))
-                seen = self.run.watch_forecasts(p, codes, counts, None)
-                self.run._line("standard input", False, seen)
+                seen = self.job.watch.count(p, codes, counts=counts)
+                self.job.watch.add_period("standard input", False, seen)
                 self._labeled = []
-            self.run.commit()
+            self.output.commit()
             STOPPING.go_on()
             self._unsaved = 0
 
     def _learn(self, line: bytes) -> None:
-        count = self.run.job.lines.count + 1
+        count = self.job.lines.count + 1
         name = f"line {count:,} of standard input"
         try:
             answer = self._answer(self._row(line, name))
@@ -113,9 +112,9 @@ class LineRun:
                 )
             answer = {"error": said}
             log(f"left out: {said}")
-        self.run.job.lines.add(line)
+        self.job.lines.add(line)
         self._unsaved += 1
-        self.run.forecasts.write([{"line": count} | answer])
+        self.output.write([{"line": count} | answer])
 
     def _row(self, line: bytes, name: str) -> dict[str, Any]:
         try:
@@ -128,49 +127,32 @@ class LineRun:
         return row
 
     def _answer(self, row: dict[str, Any]) -> dict[str, Any]:
-        run, online = self.run, self.run.online
-        code, row_id = self._code(row.get(self.data.label)), self._id(row)
-        given = {"id": row_id} if row_id is not None else {}
-        if all(row.get(name) is None for name in self.data.score):
-            return given | self._late(row_id, code, self._count(row))
-        scores = np.array([self._score(row, name) for name in self.data.score])
-        count = self._count(row)
-        if code is None and row_id is not None and online.waits_for(row_id):
-            return given | run.forecast_columns(online.recall(row_id)[0])
-        y = np.array([None if code is None else run.classes[code]], dtype=object)
-        if online.classes is None:
-            y = np.array([-1 if code is None else code])
-        ids = None if row_id is None else np.array([row_id], dtype=object)
-        p, _ = run.learn(
-            scores if len(scores) == 1 else scores[np.newaxis],
-            y,
-            np.array([code is not None]),
-            ids,
-            np.array([count]),
-        )
-        if code is not None and count > 0:
-            self._labeled.append((p[0], code, count))
-        return given | run.forecast_columns(p[0])
-
-    def _late(self, row_id: Any, code: int | None, count: float) -> dict[str, Any]:
-        """A label without a score, for a row that was forecast before."""
-        online = self.run.online
-        if row_id is None or code is None:
+        code, row_id, scores = self._code(row.get(self.data.label)), self._id(row), None
+        answer: dict[str, Any] = {} if row_id is None else {"id": row_id}
+        if any(row.get(name) is not None for name in self.data.score):
+            numbers = [self._score(row, name) for name in self.data.score]
+            scores = np.array(numbers if len(numbers) == 1 else [numbers])
+        elif row_id is None or code is None:
             names = " or ".join(map(shown, self.data.score[:3]))
             raise InputError(
                 f"it has neither a score ({names}) nor a label ({shown(self.data.label)}) with an "
                 "id (--id)."
             )
-        if not online.waits_for(row_id):
-            online.n_unknown += 1
-            return {"learned": False}
-        p = online.recall(row_id)[0]
-        y = code if online.classes is None else self.run.classes[code]
-        online.answer(row_id, [y], counts=[count])
-        self.run.learned()
-        if count > 0:
-            self._labeled.append((p, code, count))
-        return self.run.forecast_columns(p) | {"learned": True}
+        count = self._count(row)
+        p, learned, _ = self.sink.learn(
+            scores,
+            np.array([-1 if code is None else code]),
+            None if row_id is None else np.array([row_id], dtype=object),
+            np.array([count]),
+        )
+        if learned[0] and count > 0:
+            self._labeled.append((p[0], int(code or 0), count))
+        if scores is not None:
+            return answer | self.sink.forecast_columns(p[0])
+        if not learned[0]:
+            self.online.n_unknown += 1
+            return answer | {"learned": False}
+        return answer | self.sink.forecast_columns(p[0]) | {"learned": True}
 
     def _score(self, row: dict[str, Any], name: str) -> float:
         value: Any = row.get(name)
@@ -192,12 +174,12 @@ class LineRun:
         return float(value)
 
     def _id(self, row: dict[str, Any]) -> str | int | None:
-        if self._id_column is None:
+        if self.data.row_id is None:
             return None
-        value = row.get(self._id_column)
+        value = row.get(self.data.row_id)
         if value is not None and type(value) not in (str, int):
             raise InputError(
-                f"{shown(self._id_column)} (--id) must be a text or a whole number; got "
+                f"{shown(self.data.row_id)} (--id) must be a text or a whole number; got "
                 f"{shown(value)}."
             )
         return value
@@ -210,9 +192,9 @@ class LineRun:
         text = value if isinstance(value, str) else json.dumps(value)
         if self.data.positive is not None:
             return int(text == self.data.positive)
-        code = class_of(text, self.run.classes)
+        code = class_of(text, self.sink.classes)
         if code is None:
-            known = ", ".join(map(shown, self.run.classes[:10]))
+            known = ", ".join(map(shown, self.sink.classes[:10]))
             raise InputError(
                 f"{shown(value)} is none of the map's classes ({known}); pass --positive LABEL."
             )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from trueodds.cli.options import data_option, result_option, rows_option
-from trueodds.cli.rows.columns import ColumnNames
+from trueodds.cli.rows.columns import ColumnNames, map_features
 from trueodds.cli.rows.options import LabelOptions, ReadingOptions
 
 __all__ = ["DeliveryOptions", "StreamedRowOptions", "WatchedRowOptions"]
@@ -65,11 +65,14 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
         raise NotImplementedError
 
     def columns(self, fitted: Any) -> ColumnNames:
-        """Return the requested columns, with scores on the map's scale."""
+        """Return the columns that are requested, and those that the map needs."""
         named = (self.label, self.time, self.kept_apart)
+        features, categories = map_features(fitted)
         return ColumnNames(
             tuple(self.score),
             counts=self.counts,
+            features=features,
+            categories=categories,
             named=tuple(name for name in named if name is not None),
             scale=fitted.scale,
             sums_to_one=fitted.rows_sum_to_one,

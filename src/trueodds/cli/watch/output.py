@@ -9,9 +9,19 @@ from typing import Any
 
 from trueodds.basics.wording import e_value_text
 from trueodds.cli.output import interval, note, number, say
-from trueodds.monitoring._watch import EVENTS, Watch, event_text
+from trueodds.online import OnlineCalibrator
+from trueodds.watch.state import EVENTS, StreamWatch, Watch, event_text
 
-__all__ = ["log", "log_events", "metrics_text", "period_line", "say_result", "time_stamp"]
+__all__ = [
+    "log",
+    "log_events",
+    "metrics_text",
+    "period_line",
+    "say_result",
+    "say_stream",
+    "stream_summary",
+    "time_stamp",
+]
 
 MOST_LINES = 10
 
@@ -85,6 +95,39 @@ def say_result(watch: Watch) -> None:
     say(f"recommendation: {monitor.recommendation().sentence}")
 
 
+def stream_summary(job: StreamWatch) -> dict[str, Any]:
+    """Return the calibrator's results as plain JSON values."""
+    online = job.online
+    return {
+        "rows_learned": online.n_rows,
+        "rows_pending": online.n_pending,
+        "rows_dropped": online.n_dropped,
+        "labels_unknown": online.n_unknown,
+        "regret": online.regret_,
+        "bound": online.bound_,
+        "experts": [{"name": expert.name, "share": expert.share} for expert in _experts(online)],
+    }
+
+
+def say_stream(job: StreamWatch) -> None:
+    """Print the calibrator's results."""
+    online = job.online
+    waiting = f"; {online.n_pending:,} forecasts wait for a label" if online.n_pending else ""
+    dropped = f", {online.n_dropped:,} were dropped" if online.n_dropped else ""
+    say(f"learned:        {online.n_rows:,} rows{waiting}{dropped}")
+    if not isinstance(online.regret_, tuple):
+        say(f"experts:        {'; '.join(map(str, _experts(online)))}")
+        say(
+            f"regret:         {number(online.regret_, 2)} nats against the best expert "
+            f"(bound {number(online.bound_, 2)})"
+        )
+
+
+def _experts(online: OnlineCalibrator) -> Any:
+    experts = online.experts_
+    return (experts if hasattr(experts[0], "share") else experts[0])[:3]
+
+
 def metrics_text(watch: Watch, state: str) -> str:
     """Gauges in Prometheus' text format."""
     monitor, totals = watch.monitor, watch.totals
@@ -98,14 +141,9 @@ def metrics_text(watch: Watch, state: str) -> str:
         ("e_value_threshold", "E-value that raises an alarm.", 1.0 / monitor.alpha),
         ("rows", "Number of counted rows.", watch.n_rows),
         ("rows_unlabeled", "Rows without a label.", watch.n_waiting),
-        ("rows_late", "Late rows: counted after rows of later periods.", totals["late"]),
-        ("rows_changed", "Rows redelivered with another label.", totals["changed"]),
+        ("rows_late", "Rows that came after rows of later periods.", totals["late"]),
+        ("rows_changed", "Rows that came again with another label, or changed.", totals["changed"]),
         ("rows_withdrawn", "Counted rows that are no longer in the files.", totals["withdrawn"]),
-        (
-            "rows_not_compared",
-            "Labeled rows that were not counted because they could not be compared.",
-            totals["unmatched"] + totals["expired"],
-        ),
         ("periods_missing", "Periods without rows.", len(watch.missing)),
         ("files_duplicate", "Files with the same content as another file.", totals["duplicate"]),
         (

@@ -13,20 +13,21 @@ import numpy.typing as npt
 from trueodds.basics.shown import shown
 from trueodds.cli.errors import AdvisedError, UsageError
 from trueodds.cli.files.open import FILE, DataSource, arrow_batches
-from trueodds.cli.files.sql import TEXT_TYPES, as_text, is_numeric, literal, quoted
+from trueodds.cli.files.sql import TEXT_TYPES, as_category, as_text, is_numeric, literal, quoted
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.prepare import OnBadRows, examine
 from trueodds.engines.group import group_scores
 from trueodds.engines.rules import find_broken, text_rules, unusable
 from trueodds.exceptions import InputError
-from trueodds.inputs import LONGEST_LABEL, Floats, Labels, direction_hint
+from trueodds.inputs import LONGEST_LABEL, direction_hint
 from trueodds.table import ScoreTable
+from trueodds.watch.periods import Piece
 
 __all__ = [
-    "Piece",
     "TimeRule",
     "WatchedRows",
     "direction_note",
+    "file_starts",
     "read_once",
     "time_rule",
     "watched_rows",
@@ -228,6 +229,12 @@ def read_once(source: DataSource, columns: ColumnNames, paths: tuple[Path, ...])
     return replace(source, relation=source.connection.table("trueodds_rows"))
 
 
+def file_starts(source: DataSource) -> dict[int, int]:
+    """The position of the first row of each file."""
+    rows = source.relation.project(f"{quoted(FILE)} AS place, rowid AS position")
+    return dict(rows.aggregate("place, min(position)", "place").fetchall())
+
+
 def _cut(name: str, kind: str, longest: int) -> str:
     """SQL of a column of the same type, whose long texts are cut to one character too many."""
     column, text = quoted(name), as_text(name, kind)
@@ -241,35 +248,6 @@ def _cut(name: str, kind: str, longest: int) -> str:
     return f"CASE WHEN {length} > {longest} THEN {short} ELSE {column} END AS {column}"
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Rows of one period, as far as they came in one batch."""
-
-    period: str
-    late: bool
-    times: npt.NDArray[Any] | None
-    moments: npt.NDArray[Any] | None
-    """The same as numbers."""
-    scores: Floats
-    codes: Labels
-    """−1 where there is no label."""
-    counts: Floats | None
-    groups: npt.NDArray[Any] | None
-    positions: npt.NDArray[np.int64]
-    files: npt.NDArray[np.int32]
-    held: npt.NDArray[np.bool_]
-    expired: npt.NDArray[np.bool_]
-
-    def part(self, rows: Any, period: str = "", late: bool = False) -> Piece:
-        """Some of the rows."""
-        own: dict[str, Any] = {
-            name: None if value is None else value[rows]
-            for name, value in vars(self).items()
-            if name not in ("period", "late")
-        }
-        return Piece(period, late, **own)
-
-
 @dataclass(frozen=True)
 class WatchedRows:
     """All good rows of the files, not yet read.
@@ -278,6 +256,9 @@ class WatchedRows:
     ----------
     relation
         With a column for each field of :class:`Piece`.
+    n_scores : int
+    features : tuple of str
+        The features of the map.
     n_positions : int
         Positions are less than this.
     skipped : dict
@@ -288,6 +269,7 @@ class WatchedRows:
 
     relation: Any
     n_scores: int
+    features: tuple[str, ...]
     n_positions: int
     skipped: dict[str, int]
     starts: list[str]
@@ -346,17 +328,26 @@ class WatchedRows:
         return Piece(
             "",
             False,
-            listed("time_text") if "number" in batch.schema.names else None,
-            column("number"),
-            scores[0] if self.n_scores == 1 else np.stack(scores, axis=1),
-            batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
-            column("counts"),
-            listed("grouping"),
-            column("position"),
-            column("file"),
-            column("held"),
-            column("expired"),
+            times=listed("time_text") if "number" in batch.schema.names else None,
+            moments=column("number"),
+            scores=scores[0] if self.n_scores == 1 else np.stack(scores, axis=1),
+            codes=batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
+            counts=column("counts"),
+            groups=listed("grouping"),
+            features=self._features(batch),
+            positions=column("position"),
+            files=column("file"),
+            held=column("held"),
+            expired=column("expired"),
         )
+
+    def _features(self, batch: Any) -> Any:
+        import pyarrow as pa
+
+        if not self.features:
+            return None
+        own = [batch.column(f"feature_{k}") for k in range(len(self.features))]
+        return pa.table(own, names=list(self.features))
 
 
 def watched_rows(
@@ -400,6 +391,9 @@ def watched_rows(
         parts.append(f"{columns.number(source, columns.counts)} AS counts")
     if group is not None:
         parts.append(f"{as_text(group, source.kinds[group])} AS grouping")
+    parts += [
+        f"{_feature(source, columns, n)} AS feature_{k}" for k, n in enumerate(columns.features)
+    ]
     parts += [f"{quoted(FILE)} AS file", "rowid AS position"]
     starts: list[str] = []
     if time is None:
@@ -435,7 +429,21 @@ def watched_rows(
     if unknown:
         skipped["label is not one of the map's classes"] = unknown
         rows = rows.filter("label IS NULL OR label >= 0")
-    return WatchedRows(rows, len(columns.score), n_positions, skipped, starts)
+    return WatchedRows(rows, len(columns.score), columns.features, n_positions, skipped, starts)
+
+
+def _feature(source: DataSource, columns: ColumnNames, name: str) -> str:
+    """SQL of a feature of the map: text files have no types, but the map does."""
+    kind = source.kinds[name]
+    if kind not in TEXT_TYPES:
+        return quoted(name)
+    text = as_text(name, kind)
+    if name in columns.categories:
+        return as_category(text, source.reading.decimal)
+    number = columns.number(source, name)
+    wrong = f"({number}) IS NULL AND trim({text}) <> ''"
+    _refuse_missing(source, source.relation, wrong, f"feature {shown(name)}", "is not a number")
+    return number
 
 
 def _refuse_missing(source: DataSource, rows: Any, test: str, what: str, problem: str) -> None:

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueodds import CalibrationMonitor
+from trueodds import CalibrationMonitor, OnlineCalibrator, state_file
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.monitoring import _state_file
-from trueodds.monitoring._deliveries import (
+from trueodds.maps import LogOddsMap
+from trueodds.watch import StreamWatch, Watch
+from trueodds.watch.periods import missing_periods
+from trueodds.watch.rows_seen import (
     CHANGED,
     COUNTED,
     NEW,
@@ -23,7 +25,6 @@ from trueodds.monitoring._deliveries import (
     rows_keys,
     rows_values,
 )
-from trueodds.monitoring._watch import Watch, missing_periods
 
 ROWS = st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.integers(0, 2)), max_size=30)
 
@@ -164,7 +165,7 @@ def test_classes_that_no_state_can_hold_are_refused_at_once(label):
 def test_a_state_that_could_not_be_read_again_does_not_replace_the_old_one(tmp_path, monkeypatch):
     path = CalibrationMonitor(classes=["a", "b"]).save(tmp_path / "s.json")
     before = path.read_bytes()
-    monkeypatch.setattr(_state_file, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(state_file, "LARGEST_FILE", 1000)
     with pytest.raises(InputError, match="was not saved because it could not be read back"):
         CalibrationMonitor(classes=["a", "b" * 1000]).save(path)
     assert path.read_bytes() == before
@@ -185,3 +186,39 @@ def test_a_state_of_millions_of_values_is_not_parsed(tmp_path, load):
     path.write_text("[," * 500_001)
     with pytest.raises(StateFormatError, match="holds more than 1,000,000 values"):
         load(path)
+
+
+def _states(folder):
+    monitor = CalibrationMonitor().update([0.2, 0.7, 0.4], [0, 1, 1], time=["a", "b", "c"])
+    online = OnlineCalibrator(start=LogOddsMap(a=0.8, b=0.9, c=-0.2)).update([0.2, 0.7], [0, 1])
+    online.ask(0.4, "waits")
+    watch = Watch("sha256:0", monitor, "day")
+    for name, state in {
+        "monitor": monitor,
+        "online": online,
+        "watch": watch,
+        "stream": StreamWatch(online, Watch("sha256:0", monitor, None), output="f.csv"),
+    }.items():
+        state.save(folder / f"{name}.json")
+        yield type(state).load, folder / f"{name}.json"
+
+
+def test_any_changed_bit_of_a_state_is_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    for load, path in _states(tmp_path):
+        whole = path.read_bytes()
+        for at in rng.integers(0, 8 * len(whole.rstrip()), 150).tolist():
+            changed = bytearray(whole)
+            changed[at // 8] ^= 1 << at % 8
+            path.write_bytes(bytes(changed))
+            with pytest.raises(StateFormatError, match=r"\w"):
+                load(path)
+        path.write_bytes(whole)
+        load(path)
+
+
+def test_a_damaged_number_is_named_as_damage(tmp_path):
+    path = CalibrationMonitor(alpha=0.05).save(tmp_path / "s.json")
+    path.write_text(path.read_text().replace('"alpha":0.05', '"alpha":0.06'))
+    with pytest.raises(StateFormatError, match=r"s\.json is damaged: its checksum does not match"):
+        CalibrationMonitor.load(path)

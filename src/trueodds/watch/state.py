@@ -1,24 +1,38 @@
-"""State of a scheduled job: a monitor, the files that were read, and unusual deliveries."""
+"""What a scheduled job remembers: a monitor, what was read, and unusual deliveries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from trueodds.basics.shown import shown
 from trueodds.basics.wording import counted
 from trueodds.exceptions import InputError, StateFormatError
-from trueodds.monitoring._deliveries import MOST_KEPT, FileRecord
-from trueodds.monitoring._monitor import CalibrationMonitor
-from trueodds.monitoring._state_file import Fields, StateFile
+from trueodds.inputs import Floats
+from trueodds.monitoring import CalibrationMonitor
+from trueodds.online import OnlineCalibrator
+from trueodds.state_file import Fields, StateFile, document_fields
+from trueodds.watch.periods import (
+    MOST_SEEN,
+    STEPS,
+    is_stamp,
+    later,
+    missing_periods,
+    moment_number,
+    moment_text,
+)
+from trueodds.watch.rows_seen import MOST_KEPT, FileRecord
 
-__all__ = ["EVENTS", "STEPS", "Watch", "event_text", "later", "moment_number"]
+__all__ = ["EVENTS", "LinesRead", "StreamWatch", "Watch", "event_text"]
 
+FORMAT, VERSION = "trueodds-watch", 1
 KEYS = {
-    "map", "time", "last", "kind", "horizon", "files", "periods", "step", "seen", "missing",
-    "events", "totals", "acknowledged",
+    "monitor", "map", "time", "last", "kind", "horizon", "files", "periods", "step", "seen",
+    "missing", "events", "totals", "acknowledged",
 }  # fmt: skip
 PERIOD = {
     "period", "rows", "expected", "observed", "e_value", "peak_e_value", "ratio_low", "ratio_high",
@@ -32,26 +46,27 @@ EVENTS = {
     "changed": "Received {rows} of {where} again with another label; the first label counts.",
     "withdrawn": "No longer found: {rows} of {where} that were counted.",
     "duplicate": "Skipped {where}, which has the same content as another file.",
-    "unmatched": "Skipped {rows} with labels of {where}: the file has changed, and its rows are "
-    "too many or too old to compare.",
-    "expired": "Skipped {rows} of {where}, older than the files in the state.",
 }
 """Kinds of unusual deliveries, with their messages."""
+OF_FILES = {
+    "late": "Skipped {rows} of {where}, older than the files in the state.",
+    "changed": "Skipped {rows} with labels of {where}: the file has changed, and its rows are too "
+    "many or too old to compare.",
+}
+"""The same where rows are known by their file only, and are not counted."""
 MOST_FILES = 20_000
 MOST_PERIODS = 150
-MOST_SEEN = 1_000
 MOST_EVENTS = 300
 MOST_ALARMS = 100
 LONGEST_NAME = 10_000
 KINDS = ("number", "time")
-STEPS = ("hour", "day", "week", "month", "quarter", "year")
-CYCLE = {"hour": timedelta(days=1), "day": timedelta(days=7)}
-"""Interval after which the same hours or days recur."""
+STREAM_FORMAT, STREAM_VERSION = "trueodds-stream", 1
+DIGEST = 16
 
 
 @dataclass(eq=False)
 class Watch(StateFile):
-    """The state of a scheduled job between runs.
+    """The state of ``trueodds monitor`` between two runs.
 
     Parameters
     ----------
@@ -79,6 +94,14 @@ class Watch(StateFile):
         Rows, files or periods of each kind of event so far.
     acknowledged : list of dict
         Alarms that were acknowledged, and when.
+
+    Examples
+    --------
+    >>> from trueodds import CalibrationMonitor
+    >>> from trueodds.watch import Watch
+    >>> watch = Watch("sha256:0", CalibrationMonitor(), time="day")  # or Watch.load("watch.json")
+    >>> watch.n_rows, watch.monitor.alarm, watch.periods
+    (0, False, [])
     """
 
     map: str
@@ -125,7 +148,7 @@ class Watch(StateFile):
             if kept.values is not None:
                 room -= len(kept.values)
                 if room < 0:
-                    self.files[key] = kept.without_values()
+                    self.files[key] = replace(kept, values=None)
         while len(self.files) > MOST_FILES:
             if self.time is None:
                 raise InputError(
@@ -136,7 +159,40 @@ class Watch(StateFile):
             if forgotten.last is not None:
                 self.horizon = later(self.horizon, forgotten.last, self.kind)
 
-    def add_period(self, line: dict[str, Any]) -> dict[str, Any]:
+    def count(
+        self,
+        p: Floats,
+        codes: Any,
+        *,
+        counts: Any = None,
+        times: Any = None,
+        moments: Any = None,
+        groups: Any = None,
+    ) -> Floats:
+        """Let the monitor see forecasts with their labels.
+
+        Returns
+        -------
+        ndarray of shape (3,)
+            The number of rows, and how many positives were expected and observed. Of several
+            classes, the most probable one counts.
+        """
+        if not len(codes):
+            return np.zeros(3)
+        if p.ndim == 2 and p.shape[1] == 2:
+            p = p[:, 1]
+        monitor = self.monitor
+        y = codes if monitor.classes is None else np.array(monitor.classes, dtype=object)[codes]
+        monitor.update(p, y, time=times, counts=counts, group=groups)
+        if moments is not None:
+            self.last = later(self.last, moment_text(float(moments.max()), self.kind), self.kind)
+        top, right = p, codes == 1
+        if p.ndim == 2:
+            top, right = p.max(axis=1), p.argmax(axis=1) == codes
+        mass = np.ones(len(top)) if counts is None else counts
+        return np.array([len(top), (mass * top).sum(), (mass * right).sum()])
+
+    def add_period(self, period: str, late: bool, counts: Floats) -> dict[str, Any]:
         """Add the line of a period, or update the last one if it is the same period.
 
         Returns
@@ -144,12 +200,23 @@ class Watch(StateFile):
         dict
             The line with all rows of the period so far.
         """
-        same = ("period", "late")
+        whole = self.monitor.miscalibration(1)
+        line: dict[str, Any] = {
+            "period": period[:200],
+            "rows": int(counts[0]),
+            "expected": float(counts[1]),
+            "observed": float(counts[2]),
+            "e_value": self.monitor.e_value,
+            "peak_e_value": self.monitor.peak_e_value,
+            "ratio_low": 0.0 if whole is None else min(whole.ratio_low, 1e300),
+            "ratio_high": 0.0 if whole is None else min(whole.ratio_high, 1e300),
+            "alarm": self.monitor.alarm,
+            "late": late,
+        }
         if self.periods and self.time is not None:
             begun = self.periods[-1]
-            if all(begun[key] == line[key] for key in same):
-                sums = ("rows", "expected", "observed")
-                line = line | {key: begun[key] + line[key] for key in sums}
+            if all(begun[key] == line[key] for key in ("period", "late")):
+                line |= {key: begun[key] + line[key] for key in ("rows", "expected", "observed")}
                 self.periods.pop()
         self.periods = [*self.periods, line][-MOST_PERIODS:]
         return line
@@ -169,7 +236,7 @@ class Watch(StateFile):
         """Record periods with rows, by their starts."""
         if step != self.step:
             self.step, self.seen, self.missing = step, [], []
-        self.seen = sorted({*self.seen, *filter(_is_stamp, periods)})[-MOST_SEEN:]
+        self.seen = sorted({*self.seen, *filter(is_stamp, periods)})[-MOST_SEEN:]
 
     def newly_missing(self) -> list[str]:
         """Find periods without rows; return those that were not missing before."""
@@ -197,35 +264,38 @@ class Watch(StateFile):
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the state of the monitor, in which ``job`` holds everything else."""
-        plain = {key: getattr(self, key) for key in sorted(KEYS - {"files"})}
+        """Return the state as plain JSON values."""
+        plain = {key: getattr(self, key) for key in sorted(KEYS - {"monitor", "files"})}
         files = {name: record.to_dict() for name, record in self.files.items()}
-        return self.monitor.to_dict() | {"job": {**plain, "files": files}}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "monitor": self.monitor.to_dict(),
+            **plain,
+            "files": files,
+        }
 
     @classmethod
     def from_dict(cls, content: Any) -> Watch:
         """A watch from its state, every value of which is checked."""
-        monitor = CalibrationMonitor.from_dict(content)
-        if content["job"] is None:
-            raise StateFormatError("state.job is null: CalibrationMonitor.save wrote it.")
-        fields = Fields(content["job"], KEYS, "state.job")
+        fields = document_fields(content, FORMAT, VERSION, KEYS, "state", of="a scheduled job")
         optional = {
             key: None if fields.raw(key) is None else fields.text(key, LONGEST_NAME)
             for key in ("time", "last", "kind", "horizon", "step")
         }
         for key, known in (("kind", KINDS), ("step", STEPS)):
             if optional[key] not in (None, *known):
-                raise StateFormatError(f"state.job.{key} must be one of {known}.")
+                raise StateFormatError(f"state.{key} must be one of {known}.")
         for key in ("last", "horizon"):
             _check_moment(optional[key], optional["kind"], key)
         for key in ("seen", "missing"):
             periods = fields.texts(key, MOST_SEEN)
-            if periods != sorted(periods) or not all(map(_is_stamp, periods)):
-                raise StateFormatError(f"state.job.{key} must be times in order.")
-        totals = Fields(fields.raw("totals"), set(EVENTS), "state.job.totals")
+            if periods != sorted(periods) or not all(map(is_stamp, periods)):
+                raise StateFormatError(f"state.{key} must be times in order.")
+        totals = Fields(fields.raw("totals"), set(EVENTS), "state.totals")
         return cls(
             fields.text("map"),
-            monitor,
+            CalibrationMonitor.from_dict(fields.raw("monitor")),
             files=_files(fields.raw("files"), optional["kind"]),
             periods=[_period(line) for line in fields.listed("periods", MOST_PERIODS)],
             seen=fields.raw("seen"),
@@ -239,11 +309,11 @@ class Watch(StateFile):
 
 def _files(content: Any, kind: str | None) -> dict[str, FileRecord]:
     if not isinstance(content, dict) or len(content) > MOST_FILES:
-        raise StateFormatError(f"state.job.files must be an object of at most {MOST_FILES} files.")
+        raise StateFormatError(f"state.files must be an object of at most {MOST_FILES} files.")
     files, room = {}, MOST_KEPT
     for name, item in content.items():
         if len(name) > LONGEST_NAME:
-            raise StateFormatError("state.job.files has names that are too long.")
+            raise StateFormatError("state.files has names that are too long.")
         record = files[name] = FileRecord.from_dict(item, room)
         room -= 0 if record.values is None else len(record.values)
         for moment in (record.last, record.until):
@@ -256,13 +326,11 @@ def _check_moment(text: str | None, kind: str | None, key: str) -> None:
         if text is not None:
             moment_number(text, kind)
     except (ValueError, OverflowError):
-        raise StateFormatError(
-            f"state.job.{key} holds {shown(text)}, which is not a time."
-        ) from None
+        raise StateFormatError(f"state.{key} holds {shown(text)}, which is not a time.") from None
 
 
 def _period(content: Any) -> dict[str, Any]:
-    fields = Fields(content, PERIOD, "state.job.periods")
+    fields = Fields(content, PERIOD, "state.periods")
     fields.text("period")
     fields.count("rows")
     fields.flag("alarm")
@@ -273,9 +341,9 @@ def _period(content: Any) -> dict[str, Any]:
 
 
 def _event(content: Any) -> dict[str, Any]:
-    fields = Fields(content, EVENT, "state.job.events")
+    fields = Fields(content, EVENT, "state.events")
     if fields.text("kind") not in EVENTS:
-        raise StateFormatError(f"state.job.events.kind must be one of {tuple(EVENTS)}.")
+        raise StateFormatError(f"state.events.kind must be one of {tuple(EVENTS)}.")
     fields.text("at", 40)
     fields.count("rows")
     for key, longest in (("period", 200), ("file", LONGEST_NAME)):
@@ -285,7 +353,7 @@ def _event(content: Any) -> dict[str, Any]:
 
 
 def _alarm(content: Any) -> dict[str, Any]:
-    fields = Fields(content, ALARM, "state.job.acknowledged")
+    fields = Fields(content, ALARM, "state.acknowledged")
     fields.text("at", 40)
     fields.moment("alarm_time")
     fields.count("alarm_row")
@@ -298,72 +366,92 @@ def event_text(event: dict[str, Any]) -> str:
     """Return an unusual delivery as a sentence."""
     places = [place for place in (event["period"], event["file"]) if place is not None]
     where = f"{places[0]} ({places[1]})" if len(set(places)) == 2 else "".join(places[:1])
-    return EVENTS[event["kind"]].format(where=where, rows=counted(event["rows"], "row"))
+    kind = event["kind"]
+    text = EVENTS[kind] if event["period"] is not None else OF_FILES.get(kind, EVENTS[kind])
+    return text.format(where=where, rows=counted(event["rows"], "row"))
 
 
-def moment_number(text: str, kind: str | None) -> float:
-    """Return a time as a number that increases with time."""
-    if kind == "number":
-        return float(text)
-    return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) / timedelta(microseconds=1)
+@dataclass
+class LinesRead:
+    """How many lines of standard input were learned, and a hash of them in their order."""
+
+    count: int = 0
+    digest: bytes = bytes(DIGEST)
+
+    def add(self, line: bytes) -> None:
+        """One more line."""
+        self.digest = hashlib.blake2b(self.digest + line, digest_size=DIGEST).digest()
+        self.count += 1
 
 
-def later(one: str | None, other: str, kind: str | None) -> str:
-    """Return the later of two times."""
-    if one is None or moment_number(other, kind) > moment_number(one, kind):
-        return other
-    return one
+@dataclass(eq=False)
+class StreamWatch(StateFile):
+    """What ``trueodds stream`` remembers from one run to the next.
 
-
-def _is_stamp(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).isoformat(" ", "seconds") == text
-    except ValueError:
-        return False
-
-
-def missing_periods(seen: Sequence[str], step: str) -> list[str]:
-    """Return the newest 1,000 periods without rows between the first and the last period.
-
-    An hour of the day or a day of the week that had no rows twice before is not missing: shops
-    close on Sundays.
+    Parameters
+    ----------
+    online : OnlineCalibrator
+    watch : Watch
+        A monitor of the forecasts, and the files that were read.
+    output : str or None
+        The file of forecasts, as it was named.
+    written : int
+        Bytes of that file that belong to this state.
+    lines : LinesRead
+        What was read of standard input.
 
     Examples
     --------
-    >>> days = [f"2026-10-{day:02d} 00:00:00" for day in (1, 2, 4, 5)]
-    >>> missing_periods(days, "day")
-    ['2026-10-03 00:00:00']
+    >>> from trueodds import CalibrationMonitor, OnlineCalibrator
+    >>> from trueodds.watch import StreamWatch, Watch
+    >>> watch = Watch("sha256:0", CalibrationMonitor(), time=None)
+    >>> stream = StreamWatch(OnlineCalibrator(), watch)  # or StreamWatch.load("stream.json")
+    >>> stream.online.n_rows, stream.lines.count
+    (0, 0)
     """
-    if len(seen) < 2:
-        return []
-    present = set(seen)
-    first, last = (datetime.fromisoformat(text) for text in (seen[0], seen[-1]))
-    cycle = CYCLE.get(step)
-    absent: list[str] = []
-    off: set[str] = set()
-    for moment in _from_to(first, last, step):
-        text = moment.isoformat(" ")
-        if text in present:
-            continue
-        off.add(text)
-        if cycle is not None and moment - first >= 2 * cycle:
-            before = {(moment - k * cycle).isoformat(" ") for k in (1, 2)}
-            if before <= off:
-                continue
-        absent.append(text)
-    return absent[-MOST_SEEN:]
 
+    online: OnlineCalibrator
+    watch: Watch
+    output: str | None = None
+    written: int = 0
+    lines: LinesRead = field(default_factory=LinesRead)
 
-def _from_to(first: datetime, last: datetime, step: str) -> Iterator[datetime]:
-    """Return the starts of periods, at most the last 100,000."""
-    hours = {"hour": 1, "day": 24, "week": 168}.get(step)
-    if hours is not None:
-        length = timedelta(hours=hours)
-        count = (last - first) // length
-        for number in range(max(0, count - 100_000), count + 1):
-            yield first + number * length
-        return
-    months = {"month": 1, "quarter": 3, "year": 12}[step]
-    begin, end = (12 * moment.year + moment.month - 1 for moment in (first, last))
-    for month in range(begin, end + 1, months):
-        yield datetime(month // 12, month % 12 + 1, 1)
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain JSON values."""
+        return {
+            "format": STREAM_FORMAT,
+            "version": STREAM_VERSION,
+            "online": self.online.to_dict(),
+            "watch": self.watch.to_dict(),
+            "output": None if self.output is None else {"file": self.output, "size": self.written},
+            "lines": {"count": self.lines.count, "digest": self.lines.digest.hex()},
+        }
+
+    @classmethod
+    def from_dict(cls, content: Any) -> StreamWatch:
+        """A job from its state, every value of which is checked."""
+        fields = document_fields(
+            content,
+            STREAM_FORMAT,
+            STREAM_VERSION,
+            {"online", "watch", "output", "lines"},
+            "state",
+            of="a stream",
+        )
+        job = cls(
+            OnlineCalibrator.from_dict(fields.raw("online")), Watch.from_dict(fields.raw("watch"))
+        )
+        if fields.raw("output") is not None:
+            output = Fields(fields.raw("output"), {"file", "size"}, "state.output")
+            job.output, job.written = output.text("file", LONGEST_NAME), output.count("size")
+        lines = Fields(fields.raw("lines"), {"count", "digest"}, "state.lines")
+        digest = lines.text("digest", 2 * DIGEST)
+        try:
+            job.lines = LinesRead(lines.count("count"), bytes.fromhex(digest))
+        except ValueError as error:
+            if isinstance(error, StateFormatError):
+                raise
+            job.lines.digest = b""
+        if len(job.lines.digest) != DIGEST or job.lines.digest.hex() != digest:
+            raise StateFormatError(f"state.lines.digest must be {2 * DIGEST} hex digits.")
+        return job

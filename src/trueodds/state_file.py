@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,14 @@ __all__ = [
 Moment = str | int | float | None
 """A time in a state."""
 
+ADVICE: dict[Any, str] = {
+    ("trueodds-monitor", "trueodds-watch"): " For the monitor of 'trueodds monitor', use "
+    "trueodds.watch.Watch.load(path).monitor."
+}
+"""What to use for a state of another format than expected."""
+State = TypeVar("State")
+CHECKSUM = "checksum"
+"""The last key of a state file: a hash of all bytes before it."""
 LARGEST_FILE = 32_000_000
 MOST_ROWS = 2**52  # one more is still another number
 MOST_VALUES = 1_000_000
@@ -40,7 +48,7 @@ MOST_TIME = 2**63
 """Largest integer time: nanoseconds since 1970 are about 2**60."""
 
 
-def read_state(path: Path) -> str:
+def file_text(path: Path) -> str:
     """Read the text of a state file, if it is a regular file of at most ``LARGEST_FILE`` bytes."""
     if not path.is_file():  # a device or a pipe may have no end
         raise StateFormatError(f"{path.name} is not a regular file.")
@@ -54,22 +62,33 @@ def read_state(path: Path) -> str:
         raise StateFormatError(f"{path.name} is not UTF-8 text.") from None
 
 
-def parse_state(text: str, name: str) -> Any:
-    """Parse a state strictly; raise for ambiguous JSON and for too many values."""
+def parse_state(text: str, name: str, read: Callable[[Any], State]) -> State:
+    """Parse a state strictly; raise for ambiguous JSON, too many values, and changed bytes."""
     if sum(map(text.count, ",[{")) > MOST_VALUES:
         raise StateFormatError(f"{name} holds more than {MOST_VALUES:,} values.")
-    return parse_json(text, name, StateFormatError)
+    content = parse_json(text, name, StateFormatError)
+    given = content.pop(CHECKSUM, None) if isinstance(content, dict) else None
+    state = read(content)  # which names what is wrong with a file that is no state
+    if given is not None and given != _hash(text.rpartition(f',"{CHECKSUM}":')[0]):
+        raise StateFormatError(f"{name} is damaged: its checksum does not match its content.")
+    return state
+
+
+def read_state(path: Path, read: Callable[[Any], State]) -> State:
+    """Read a state file by ``read``, which checks every value."""
+    return parse_state(file_text(path), path.name, read)
 
 
 def state_text(content: dict[str, Any], read: Callable[[Any], object]) -> str:
-    """Return a state as text that ``read`` accepts."""
+    """Return a state as text that ``read`` accepts, with a checksum at its end."""
     try:
-        text = json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n"
+        text = json.dumps(content, allow_nan=False, separators=(",", ":")).removesuffix("}")
+        text += f',"{CHECKSUM}":"{_hash(text)}"}}\n'
         if len(text) > LARGEST_FILE:
             raise StateFormatError(
                 f"it has {len(text):,} characters; the limit is {LARGEST_FILE:,}."
             )
-        read(parse_state(text, "the state"))
+        parse_state(text, "the state", read)
     except (ValueError, RecursionError) as error:  # StateFormatError is one
         raise InputError(
             f"the state was not saved because it could not be read back: {error}"
@@ -95,7 +114,7 @@ class StateFile(ABC):
         """Write the file atomically; raise if it has changed since it was read."""
         path = Path(path)
         text = state_text(self.to_dict(), self.from_dict)
-        found = _hash(read_state(path)) if path.exists() else None
+        found = _hash(file_text(path)) if path.exists() else None
         if found != self._read_as:
             raise InputError(
                 f"another run changed {path.name} in the meantime; nothing was counted. Run again."
@@ -108,8 +127,8 @@ class StateFile(ABC):
         """Read a state file, every value of which is checked."""
         path = Path(path)
         try:
-            text = read_state(path)
-            state = cls.from_dict(parse_state(text, path.name))
+            text = file_text(path)
+            state = parse_state(text, path.name, cls.from_dict)
         except StateFormatError as error:
             raise StateFormatError(
                 f"{path.name} is not a valid state: {error} To start over, move it away."
@@ -127,7 +146,9 @@ def document_fields(
 ) -> Fields:
     """Check the format and version of a document, and return its fields."""
     if not isinstance(content, dict) or content.get("format") != form:
-        raise StateFormatError(f'not the {name} of {of}: "format" must be {form!r}.')
+        found = content.get("format") if isinstance(content, dict) else None
+        advice = ADVICE.get((form, found if isinstance(found, str) else None), "")
+        raise StateFormatError(f'not the {name} of {of}: "format" must be {form!r}.{advice}')
     found = content.get("version")
     if type(found) is not int or found < 1:
         raise StateFormatError(f'"version" must be a positive integer; got {shown(found)}.')

@@ -1,4 +1,4 @@
-"""Records of counted rows, so that a redelivered file is compared row by row.
+"""Rows that were counted, so that a redelivered file is compared row by row.
 
 A row is identified by a hash of its time, scores, weight and group, and by its label. For each
 file, the state keeps these values of all counted rows, if there is room. This distinguishes
@@ -11,14 +11,16 @@ import base64
 import binascii
 import hashlib
 import zlib
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trueodds.exceptions import StateFormatError
-from trueodds.monitoring._state_file import Fields
+from trueodds.state_file import Fields
+from trueodds.watch.periods import Piece, moment_text
 
 __all__ = [
     "CHANGED",
@@ -26,6 +28,7 @@ __all__ = [
     "MOST_KEPT",
     "NEW",
     "FileRecord",
+    "RowArrays",
     "compare_rows",
     "holds_most",
     "rows_digest",
@@ -46,6 +49,8 @@ FIELDS = {
     "last", "values",
 }  # fmt: skip
 LONGEST_MOMENT = 64
+HASHED_ROWS = 1 << 20
+"""Rows that are hashed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,14 +97,14 @@ class FileRecord:
     @classmethod
     def from_dict(cls, content: Any, most: int) -> FileRecord:
         """Check a record; ``most`` is the number of values that are still allowed."""
-        fields = Fields(content, FIELDS, "state.job.files")
+        fields = Fields(content, FIELDS, "state.files")
         fingerprint, digest = fields.text("fingerprint", 32), fields.text("digest", 16)
         try:
             number = int(digest, 16) if digest.isalnum() else -1
         except ValueError:
             number = -1
         if len(fingerprint) != 32 or number < 0 or f"{number:016x}" != digest:
-            raise StateFormatError("state.job.files must hold hashes of 32 and 16 hex digits.")
+            raise StateFormatError("state.files must hold hashes of 32 and 16 hex digits.")
         counts: dict[str, Any] = {
             key: fields.count(key) for key in ("rows", "counted", "waiting", "held", "size")
         }
@@ -112,14 +117,10 @@ class FileRecord:
             values = _unpacked(fields.text("values", 12 * MOST_KEPT), most)
             if len(values) != counts["counted"]:
                 raise StateFormatError(
-                    "state.job.files: the number of values differs from the number of counted rows."
+                    "state.files: the number of values differs from the number of counted rows."
                 )
         modified = fields.count("modified", 2**63)
         return cls(fingerprint, modified=modified, digest=number, values=values, **counts, **texts)
-
-    def without_values(self) -> FileRecord:
-        """Return the record as compact JSON values."""
-        return replace(self, values=None)
 
 
 def _packed(values: Keys) -> str:
@@ -131,7 +132,7 @@ def _packed(values: Keys) -> str:
 
 def _unpacked(text: str, most: int) -> Keys:
     """Decode at most ``most`` numbers."""
-    wrong = StateFormatError("state.job.files: the rows cannot be read, or there are too many.")
+    wrong = StateFormatError("state.files: the rows cannot be read, or there are too many.")
     stream = zlib.decompressobj()
     try:
         content = stream.decompress(base64.b64decode(text, validate=True), most * BYTES + 1)
@@ -157,7 +158,7 @@ def _mixed(x: Keys) -> Keys:
 
 def rows_keys(
     moments: npt.NDArray[Any] | None,
-    scores: npt.NDArray[np.float64],
+    scores: Any,
     weight: npt.NDArray[np.float64] | None,
     groups: npt.NDArray[Any] | None,
 ) -> Keys:
@@ -243,3 +244,93 @@ def _matched(before: Keys, now: Keys) -> tuple[npt.NDArray[np.bool_], Keys]:
     result = np.zeros(len(now), dtype=bool)
     result[order[found]] = True
     return result, before[~used]
+
+
+@dataclass(eq=False)
+class RowArrays:
+    """What distinguishes the rows of a run, by position.
+
+    Parameters
+    ----------
+    keys, codes, files : ndarray
+        Hash without the label, label (−1 if there is none), and place of the file (−1 for rows
+        that cannot be used).
+    held, expired, take : ndarray of bool
+        Rows after ``--until``, rows that are too old for a file that is not known, and rows that
+        are to be counted.
+    moments : ndarray or None
+        Times as numbers.
+    """
+
+    keys: Any
+    codes: Any
+    files: Any
+    held: Any
+    expired: Any
+    moments: Any
+    take: Any
+
+    def __post_init__(self) -> None:
+        # Arrays of ten million rows count: half the size is enough for their positions.
+        self._order = np.argsort(self.files, kind="stable").astype(np.int32)
+        self._ordered = self.files[self._order]
+
+    @classmethod
+    def of(cls, pieces: Iterable[Piece], n: int) -> RowArrays:
+        """Read all rows; those with a label are to be counted unless they are held."""
+        keys, codes = np.zeros(n, dtype=np.uint64), np.full(n, -1, dtype=np.int16)
+        files, moments = np.full(n, -1, dtype=np.int32), None
+        held, expired = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        for piece in pieces:
+            at = piece.positions
+            keys[at] = rows_keys(piece.moments, piece.scores, piece.counts, piece.groups)
+            codes[at], files[at] = piece.codes, piece.files
+            held[at], expired[at] = piece.held, piece.expired
+            if piece.moments is not None:
+                moments = np.zeros(n) if moments is None else moments
+                moments[at] = piece.moments
+        return cls(keys, codes, files, held, expired, moments, (codes >= 0) & ~held)
+
+    def rows_of(self, places: Sequence[int]) -> Any:
+        """Positions of all rows of some files."""
+        ends = [np.searchsorted(self._ordered, (place, place + 1)) for place in places]
+        parts = [self._order[start:end] for start, end in ends]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def values(self, at: Any) -> Any:
+        """Rows with their labels, as records keep them."""
+        return rows_values(self.keys[at], self.codes[at].astype(np.intp))
+
+    def digest(self, at: Any) -> int:
+        """The sum of rows with their labels."""
+        blocks = (at[first : first + HASHED_ROWS] for first in range(0, len(at), HASHED_ROWS))
+        sums = (rows_digest(self.keys[b], self.codes[b].astype(np.intp)) for b in blocks)
+        return sum(sums) % 2**64
+
+    def record(
+        self, place: int, fingerprint: str, size: int, modified: int, kind: str | None
+    ) -> FileRecord:
+        """What to remember of a file."""
+        own = self.rows_of([place])
+        held, has_label = self.held[own], self.codes[own] >= 0
+        counted = has_label & ~held
+        n_counted = int(counted.sum())
+
+        def latest(rows: Any) -> str | None:
+            if self.moments is None or not rows.any():
+                return None
+            return moment_text(float(self.moments[own].max(where=rows, initial=-np.inf)), kind)
+
+        return FileRecord(
+            fingerprint,
+            size,
+            modified,
+            rows=len(own),
+            digest=self.digest(own),
+            counted=n_counted,
+            waiting=int((~has_label).sum()),
+            held=int((held & has_label).sum()),
+            until=latest(~held) if held.any() else None,
+            last=latest(counted),
+            values=np.sort(self.values(own[counted])) if n_counted <= MOST_KEPT else None,
+        )
