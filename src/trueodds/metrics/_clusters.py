@@ -1,8 +1,8 @@
 """Tests of rows that belong to clusters, such as several labels of one post.
 
 A cluster is one observation. If the probabilities are right, the sum of label − probability over
-a cluster has mean 0, so the sum over all clusters, divided by the root of the sum of their
-squares, follows Student's distribution approximately (the sandwich estimator). Where events are
+a cluster has mean 0. The sum over all clusters, divided by the root of the sum of their squares,
+then follows Student's distribution approximately (the sandwich estimator). Where events are
 few, that variance is too small: without an event it is nearly 0. The p-value is therefore the
 larger one of this test and of the exact test that takes rows as independent.
 """
