@@ -242,9 +242,7 @@ def main() -> int:
     parser.add_argument("--tests", nargs="*", default=[], help="more tests than the nearest")
     parser.add_argument("--own", action="store_true", help="only the packages' own tests")
     parser.add_argument("--marks", default="not slow", help="tests that pytest selects")
-    parser.add_argument(
-        "--timeout", type=int, default=600, help="seconds for each error"
-    )
+    parser.add_argument("--timeout", type=int, default=600, help="seconds for each error")
     parser.add_argument("--jobs", type=int, default=1, help="copies that work side by side")
     options = parser.parse_args()
     if options.again:

@@ -138,6 +138,7 @@ class Calibrator(Estimator, ABC):
 
     map_: CalibrationMap = field(init=False)
     sampling_error_: float = field(init=False)
+
     classes_: npt.NDArray[Any] = field(init=False)
     _kept: Any = field(default=None, init=False)
     _posteriors: tuple[CurvePosterior, ...] | None = field(default=None, init=False)
