@@ -330,16 +330,15 @@ def test_the_rows_that_are_given_are_checked_too(monkeypatch):
     """A defect at values that no made row has."""
     X, _ = drawn(2)
     model = fitted(LogisticRegression())
-    original = classifier._Writer.matrix
+    original = classifier._Writer.last_step
 
-    def matrix(self, inputs):
-        given = original(self, inputs)
+    def last_step(self, base, inputs):
+        base, inputs = original(self, base, inputs)
+        given = self.matrix(inputs)
         rare = self.op("Equal", given, self.table(np.array(0.123456789)))
-        return self.op("Where", rare, self.table(np.array(1e3)), given)
+        return base, [self.variable(self.op("Where", rare, self.table(np.array(1e3)), given), 7)]
 
-    monkeypatch.setattr(
-        classifier._Writer, "in_float64", lambda self, i: [self.variable(matrix(self, i), 7)]
-    )
+    monkeypatch.setattr(classifier._Writer, "last_step", last_step)
     to_onnx(model, X[:5])
     X[3] = 0.123456789
     with pytest.raises(InputError, match="is not the model"):

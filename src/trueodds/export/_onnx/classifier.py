@@ -62,7 +62,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     model = operator.raw_operator
     graph = _Writer(scope, container)
     members = model.calibrated_classifiers_
-    inputs = graph.in_float64(operator.inputs)
+    inputs = operator.inputs
     total = _together(graph, members, inputs)
     if total is None:
         total = graph.mean([_member(graph, member, inputs) for member in members])
@@ -189,30 +189,14 @@ class _Writer:
         self.container.initializers.append(tensor)
         return name
 
-    def variable(self, name: str, n_columns: int | None, shown: str = "matrix") -> Any:
-        """A matrix of float64 under this name, as skl2onnx takes it for an input.
-
-        ``shown`` is how a ``ColumnTransformer`` knows it.
-        """
+    def variable(self, name: str, n_columns: int | None) -> Any:
+        """A matrix of float64 under this name, as skl2onnx takes it for an input."""
         from skl2onnx.common.data_types import DoubleTensorType
 
-        result = self.scope.declare_local_variable(shown, DoubleTensorType([None, n_columns]))
+        result = self.scope.declare_local_variable("matrix", DoubleTensorType([None, n_columns]))
         self.op("Identity", name, into=result.full_name)
         result.init_status(is_fed=True)
         return result
-
-    def in_float64(self, inputs: list[Any]) -> list[Any]:
-        """The same inputs, those of float32 as float64."""
-        from skl2onnx.common.data_types import FloatTensorType
-
-        return [
-            self.variable(
-                self.op("Cast", given.full_name, to=DOUBLE), _n_columns(given), given.raw_name
-            )
-            if isinstance(given.type, FloatTensorType)
-            else given
-            for given in inputs
-        ]
 
     def matrix(self, inputs: list[Any]) -> str:
         """All inputs side by side in float64."""

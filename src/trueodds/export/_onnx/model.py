@@ -197,31 +197,25 @@ def _take_own_types(graph: Any, dtypes: list[Any]) -> None:
 
 
 def _fractions(model: Any) -> str:
-    """Which column of numbers that are no integers is one-hot encoded, if that is why."""
+    """Which column a one-hot encoder takes that has fractions, for which there is no converter."""
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
 
-    for part in [model, *model.get_params(deep=True).values(), *_fitted_parts(model)]:
-        if not isinstance(part, ColumnTransformer):
-            continue
-        for _, encoder, names in getattr(part, "transformers_", ()):
-            steps = [step for _, step in getattr(encoder, "steps", [("", encoder)])]
-            for step in steps:
-                if not isinstance(step, OneHotEncoder):
-                    continue
-                for name, categories in zip(names, step.categories_, strict=False):
+    parts = [model]
+    for part in parts:  # which grows
+        parts += [member.estimator for member in getattr(part, "calibrated_classifiers_", ())]
+        parts += [step for _, step in getattr(part, "steps", ())]
+        columns = part.transformers_ if isinstance(part, ColumnTransformer) else ()
+        for _, encoder, names in columns:
+            for step in [step for _, step in getattr(encoder, "steps", [("", encoder)])]:
+                kinds = step.categories_ if isinstance(step, OneHotEncoder) else ()
+                for name, categories in zip(names, kinds, strict=False):
                     if categories.dtype.kind == "f" and (categories % 1 != 0).any():
                         return (
                             f" The column {name!r} has categories that are no integers: make "
                             "them texts, or use OrdinalEncoder, and fit again."
                         )
     return ""
-
-
-def _fitted_parts(model: Any) -> Iterator[Any]:
-    for member in getattr(model, "calibrated_classifiers_", ()):
-        base = member.estimator
-        yield from [base, *getattr(base, "named_steps", {}).values()]
 
 
 def _written(model: Any, inputs: Any, precision: Precision) -> Any:
