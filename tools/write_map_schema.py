@@ -184,6 +184,11 @@ LOSS = {"anyOf": [{**NUMBER, "minimum": 0}, {"const": "inf"}]}
 LOSS_PAIR = an_object(
     {"before": LOSS, "after": LOSS, "one_map": LOSS}, optional=("before", "one_map")
 )
+FORMULA = an_object(
+    {"method": TEXT, "verdict": TEXT, "difference": NUMBER, "standard_error": NUMBER}
+)
+END = {"anyOf": [NUMBER, {"enum": ["inf", "nan"]}]}
+RATIO = an_object({"estimate": END, "low": END, "high": END})
 METADATA: dict[str, Schema] = {
     "method": TEXT,
     "options": PLAIN_OBJECT,
@@ -203,8 +208,11 @@ METADATA: dict[str, Schema] = {
     },
     "data": A_FINGERPRINT,
     "losses": an_object(
-        {**dict.fromkeys(LOSSES, LOSS_PAIR), "folds": COUNT, "rows": COUNT},
-        optional=(*LOSSES, "folds", "rows"),
+        {**dict.fromkeys(LOSSES, LOSS_PAIR), "folds": COUNT, "rows": COUNT, "formula": FORMULA},
+        optional=(*LOSSES, "folds", "rows", "formula"),
+    ),
+    "observed_expected": an_object(
+        {"before": RATIO, "after": RATIO, "level": NUMBER}, optional=("before", "after", "level")
     ),
     "parent": A_FINGERPRINT,
     "notes": ref("plain"),

@@ -73,7 +73,7 @@ def draw(rng: np.random.Generator, effect: Any, slope: float) -> tuple[Any, Any]
 
 def outcome(threshold: float | None, p: Any, y: Any) -> tuple[float, float]:
     """Share of rows acted on, and share of them that is wrong."""
-    act = np.zeros(len(p), dtype=bool) if threshold is None else p >= threshold
+    act = p >= threshold
     return float(act.mean()), float(1 - y[act].mean()) if act.any() else 0.0
 
 

@@ -113,7 +113,7 @@ def judge(
     for _ in range(samples):
         rows = rng.integers(0, len(p), N_SAMPLE)
         threshold = choose(p[rows], y[rows], limit)
-        act = np.zeros(len(p), dtype=bool) if threshold is None else p >= threshold
+        act = p >= threshold
         shares.append(act.mean())
         broken += bool(act.any() and 1 - y[act].mean() > limit)
     return broken / samples, float(np.mean(shares))

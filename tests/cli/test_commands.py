@@ -174,6 +174,84 @@ def test_without_a_method_the_best_on_average_is_fitted_and_it_says_what_that_ch
     assert trueodds.load(out).classes == (0, 1)
 
 
+@pytest.fixture
+def rare(tmp_path):
+    """Clicks: 0.33% of the rows, and scores 15% too high on average."""
+    rng = np.random.default_rng(1)
+    z = rng.normal(-5.9, 0.6, 30_000)
+    y = (rng.random(len(z)) < 1 / (1 + np.exp(-z))).astype(int)
+    p = 1 / (1 + np.exp(-z - 0.16))
+    groups = rng.choice(["a", "b"], len(z))
+    path = write_table(pa.table({"p": p, "y": y, "g": groups}), tmp_path / "rare.parquet")
+    return path, p, y
+
+
+def _losses(text):
+    """The log-loss before and after."""
+    return [float(part) for part in text.split("Log-loss ")[1].split(",")[0].split(" → ")]
+
+
+def test_fit_shows_what_the_map_does_to_rare_events(run, rare, tmp_path):
+    path, p, y = rare
+    out = tmp_path / "m.json"
+    result = run("fit", path, *columns("-o", out))
+    assert result.code == 0, result.err
+    found = trueodds.load(out)(p)
+    before, after = y.sum() / p.sum(), y.sum() / found.sum()
+    error = np.sqrt(((y - y.mean()) ** 2).sum()) / y.sum()  # of the logarithm
+    factor = np.exp(1.6448536269514722 * error)
+    for ratio in (before, after):
+        assert f"{ratio:.3f} [{ratio / factor:.3f}, {ratio * factor:.3f}]" in result.err
+    size = np.abs(found - p).mean()
+    assert f"by {size:.2g} on average" in result.err
+    assert f"of the base rate of {100 * y.mean():.2f}%" in result.err
+    pair = _losses(result.err)
+    assert pair[0] != pair[1]
+    assert pair[0] == pytest.approx(log_loss(y, p), abs=2e-6)
+    assert "temperature, a formula, " in result.err
+    said = run("show", out).out
+    assert f"O:E {before:.3f} [" in said
+    exported = run("export", out, "--to", "sql", "--column", "p")
+    assert f"{len(exported.out) / 1000:.0f} kB of SQL; temperature, a formula" in exported.err
+    summary = run("fit", path, *columns("-o", out, "--force", "--json")).json
+    assert summary["observed_expected"]["after"]["estimate"] == pytest.approx(after, rel=1e-12)
+    assert summary["losses"]["formula"]["method"] == "temperature"
+
+
+def test_fit_with_groups_shows_losses_and_observed_over_expected(run, rare, tmp_path):
+    path, p, y = rare
+    out = tmp_path / "m.json"
+    result = run("fit", path, *columns("-g", "g", "-o", out))
+    assert result.code == 0, result.err
+    assert _losses(result.err)[0] == pytest.approx(log_loss(y, p), abs=2e-6)
+    assert "(after: out of fold, 5 folds, 30,000 rows)" in result.err
+    assert f"O:E {y.sum() / p.sum():.3f} [" in result.err
+
+
+def test_show_zooms_to_the_map(run, rare, tmp_path, data):
+    path, p, _ = rare
+    out = tmp_path / "m.json"
+    run("fit", path, *columns("-m", "logistic", "-o", out))
+    drawn = run("show", out).out.partition("calibrated probability\n")[2].splitlines()
+    ends = [float(drawn[k].split(" |")[0]) for k in (0, 16)]
+    curve = trueodds.load(out)(np.linspace(p.min(), p.max(), 1001))
+    assert ends[0] == pytest.approx(max(curve.max(), p.max()), abs=1e-4)
+    assert ends[1] == pytest.approx(min(curve.min(), p.min()), abs=1e-4)
+    assert sum("*" in line for line in drawn[:17]) == 17
+    whole = run("show", data / "map.json").out.partition("calibrated probability\n")[2]
+    assert whole.startswith("1.0000 |")
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_methods_fit_the_width_and_no_name_is_cut(run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = run("methods").out.splitlines()
+    assert max(map(len, lines)) <= width
+    words = set(" ".join(lines).split())
+    for name, kind in trueodds.all_calibrators().items():
+        assert {name, kind.__name__} <= words
+
+
 @pytest.mark.slow
 def test_a_comparison_on_request_says_what_it_chose(run, data, tmp_path):
     words = columns("--option", "select=one_se", "-o", tmp_path / "m.json")

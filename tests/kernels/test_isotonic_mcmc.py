@@ -125,3 +125,15 @@ def test_the_end_of_a_long_slice_is_found_in_few_steps_and_is_that_of_single_ste
     else:
         assert found == pytest.approx(0.3 + length * step, abs=2 * step)
     assert len(tried) <= 64 + 2 * np.log2(length + 2) + 2
+
+
+def test_chains_of_trillions_of_rows_reach_the_frequencies():
+    """On their way they may make neighbors equal, which must part again."""
+    rate = np.linspace(0.002, 0.998, 200) ** 1.2
+    total = 1.5e10
+    stuck = []
+    for index in range(24):
+        draws = Chain((1 - rate) * total, rate * total, seed=0, index=index).run(400)[200:]
+        away = (draws.mean(axis=0) - rate) / np.sqrt(rate * (1 - rate) / total)
+        stuck.append(np.abs(away).max() > 20)
+    assert not any(stuck)

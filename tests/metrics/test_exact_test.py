@@ -163,16 +163,6 @@ def test_bins_hold_every_row_once_and_keep_ties_together():
     assert (bins.weight > 0).all()
 
 
-def test_the_worst_bin_is_named_if_it_shows_more_than_the_whole():
-    p = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 200)
-    y = np.tile(np.arange(200) / 200, 5) < p
-    y[400:600] = np.arange(200) < 65
-    found = exact_test(ScoreTable.from_arrays(p, y))
-    assert found.worst_between == pytest.approx((0.5, 0.7), abs=0.21)
-    y[:] = np.tile(np.arange(200) / 200, 5) < 0.8 * p
-    assert exact_test(ScoreTable.from_arrays(p, y)).worst_between is None
-
-
 def test_wilson_is_what_the_textbook_gives():
     low, high = wilson(np.array([0.2]), np.array([50.0]), 0.95)
     expected = stats.binomtest(10, 50).proportion_ci(0.95, method="wilson")

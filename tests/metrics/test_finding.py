@@ -75,7 +75,7 @@ class Found:
         self.mean_test = SimpleNamespace(p_value=mean_p)
         self.exact_test = SimpleNamespace(n_tests=3)
         self.curve = curve or points([0.5], [0.5])
-        self.metrics = {"debiased_calibration_error": SimpleNamespace(estimate=error)}
+        self.metrics = {"debiased_calibration_error": SimpleNamespace(estimate=error, high=0.021)}
 
 
 def points(said, seen, weight=None):
@@ -109,6 +109,20 @@ def test_the_number_is_told_only_if_its_own_test_says_so():
     assert (
         finding(Found(120, 100, p=0.05)) == "No miscalibration beyond chance was found (p = 0.05)."
     )
+
+
+def test_an_error_that_is_cut_off_at_0_has_its_upper_bound():
+    assert "the typical error is less than 2.1% (p" in finding(Found(120, 100, mean_p=0.9))
+    found = SimpleNamespace(
+        p_value=0.001,
+        mean_confidence=0.8,
+        n=100,
+        metrics={
+            "accuracy": SimpleNamespace(estimate=0.8),
+            "debiased_calibration_error": SimpleNamespace(estimate=0.0, high=0.013),
+        },
+    )
+    assert "but the typical error is less than 1.3% (p" in class_finding(found)
 
 
 def test_small_means_both_in_number_and_in_error():
@@ -187,7 +201,7 @@ def test_several_classes_by_hand(confidence, right, words):
         n=100,
         metrics={
             "accuracy": SimpleNamespace(estimate=right),
-            "debiased_calibration_error": SimpleNamespace(estimate=0.01),
+            "debiased_calibration_error": SimpleNamespace(estimate=0.01, high=0.02),
         },
     )
     assert class_finding(found, tolerance=0.02 + 1e-12).startswith(words)
@@ -207,8 +221,11 @@ def test_a_large_error_is_not_small_although_confidence_equals_accuracy():
     assert said.startswith("Not calibrated. Mean confidence equals accuracy (70%), but the typical")
 
 
-def group(value, flagged, predicted=0.67, observed=0.57, p=1e-6):
+def group(value, flagged, predicted=0.67, observed=0.57, p=1e-6, event="positive", between=None):
+    worst = {"predicted": predicted, "observed": observed, "low": 0.0, "high": 1.0, "level": 0.9}
     return {
+        "worst": {**worst, "between": between},
+        "event": event,
         "column": "Region",
         "value": value,
         "flagged": flagged,
@@ -223,16 +240,33 @@ def test_the_worst_group_is_named_when_it_is_the_finding():
     groups = [group("Ost", True), *(group(f"g{k}", False) for k in range(5))]
     assert finding(Found(500, 500, p=0.11), groups=groups) == (
         "Not calibrated in 1 of 6 groups. In Region = Ost, the model predicts 67% on average; "
-        "57% are positive (adjusted p < 0.0001). All rows together show no miscalibration "
-        "(p = 0.11)."
+        "57% are positive (1.3 times as many negatives as predicted, 90% CI 0–3; adjusted "
+        "p < 0.0001). All rows together show no miscalibration (p = 0.11)."
     )
     both = finding(Found(200, 100, error=0.3), groups=[group("Ost", True, observed=0.0), *groups])
     assert both.endswith(
         "(p = 0.001). 2 of 7 groups are not calibrated. In the worst, Region = Ost, the model "
-        "predicts 67% on average; none are positive (adjusted p < 0.0001)."
+        "predicts 67% on average; none are positive (0 times as many positives as predicted, "
+        "90% CI 0–1.49; adjusted p < 0.0001)."
     )
     none = [group("Ost", False)]
     assert finding(Found(500, 500, p=0.4), groups=none) == finding(Found(500, 500, p=0.4))
+
+
+def test_a_group_of_several_classes_is_right_or_wrong_and_not_positive():
+    found = SimpleNamespace(p_value=0.5, n=1000)
+    assert class_finding(found, groups=[group("south", True, 0.57, 0.39, event="right")]) == (
+        "Not calibrated in 1 of 1 group. In Region = south, the model predicts 57% on average; 39% "
+        "are right (0.68 times as many right as predicted, 90% CI 0–1.75; adjusted p < 0.0001). "
+        "All rows together show no miscalibration (p = 0.5)."
+    )
+
+
+def test_a_group_whose_means_agree_is_described_where_it_is_off():
+    off = group("Gruppe 0", True, 0.02, 0.06, between=[0.0, 0.04])
+    assert "In Region = Gruppe 0, when the model predicts 2%, 6% are positive (3 times as" in (
+        finding(Found(500, 500, p=0.11), groups=[off])
+    )
 
 
 def test_a_single_group_adds_nothing_to_all_rows():

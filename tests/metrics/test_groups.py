@@ -15,6 +15,7 @@ from trueodds.metrics import (
     evaluate_counts,
     evaluate_groups,
     group_test,
+    worst_group_error,
 )
 from trueodds.metrics._groups import _testable, judge_groups
 
@@ -228,3 +229,87 @@ def test_every_kind_of_missing_value_is_one_group(missing):
     groups = np.array([np.float64(2.0), missing] * 20, dtype=object)
     found = group_test(np.arange(40) % 2, np.linspace(0.1, 0.9, 40), groups)
     assert sorted(test.value for test in found) == ["(missing)", "2"]
+
+
+def rates_of(*groups, n=4000):
+    """Rows of groups that are predicted and observed at these rates, exactly."""
+    p = np.repeat([predicted for predicted, _ in groups], n)
+    y = np.concatenate([np.arange(n) < round(observed * n) for _, observed in groups])
+    return y, p, np.repeat([f"g{k}" for k in range(len(groups))], n)
+
+
+def test_a_ratio_of_six_at_a_small_rate_is_worse_than_a_gap_at_a_large_one():
+    y, p, group = rates_of((0.0019, 0.0116), (0.114, 0.081), (0.3, 0.3))
+    found = group_test(y, p, group)
+    assert [g.value for g in found] == ["g0", "g1", "g2"]
+    assert [g.flagged for g in found] == [True, True, False]
+    assert abs(found[0].gap) < abs(found[1].gap)
+    summary = worst_group_error(y, p, group)
+    assert summary.worst.value == "g0"
+    assert summary.largest.value == "g1"
+    assert "Worst group: group = g0, 4,000 rows with 0.19% predicted and 1.1" in str(summary)
+    assert "6.1 times as many positives" in str(summary)
+    assert "largest gap of 3 groups, in group = g1, is between" in str(summary)
+
+
+@pytest.mark.parametrize("rates", [[(0.02, 0.06), (0.5, 0.6)], [(0.98, 0.94), (0.6, 0.5)]])
+def test_the_order_does_not_depend_on_which_class_is_positive(rates):
+    y, p, group = rates_of(*rates)
+    assert [g.value for g in group_test(y, p, group)] == ["g0", "g1"]
+    swapped = group_test(1 - y, 1 - p, group)
+    assert [g.value for g in swapped] == ["g0", "g1"]
+    assert swapped[0].worst.odds_at_least == pytest.approx(
+        group_test(y, p, group)[0].worst.odds_at_least
+    )
+
+
+def test_evidence_counts_and_not_the_estimate():
+    """A small group with a larger ratio by chance is not worse than a large one."""
+    y, p, group = rates_of((0.05, 0.10), n=20_000)
+    few = np.arange(60) < 9
+    y, p = np.append(y, few), np.append(p, np.full(60, 0.05))
+    group = np.append(group, np.full(60, "few"))
+    found = {g.value: g for g in group_test(y, p, group)}
+    assert found["few"].flagged
+    assert found["few"].whole.ratio > found["g0"].whole.ratio
+    assert next(iter(found)) == "g0"
+
+
+def test_a_group_whose_means_agree_is_off_in_a_range():
+    rng = np.random.default_rng(3)
+    p = np.concatenate([rng.uniform(0.01, 0.05, 3000), rng.uniform(0.15, 0.2, 3000)])
+    truth = np.where(p < 0.1, 2 * p, p - np.mean(p[:3000]))
+    y = rng.random(6000) < truth
+    found = group_test(y, p, np.zeros(6000, int))[0]
+    assert found.flagged
+    assert found.whole.odds_at_least == 1.0
+    low, high = found.worst.between
+    own = (p >= low) & (p < high)
+    assert high < 0.1
+    assert found.worst.predicted == pytest.approx(p[own].mean(), rel=1e-6)
+    assert found.worst.observed == pytest.approx(y[own].mean(), rel=1e-6)
+    assert 1.5 < found.worst.ratio < 2.6
+
+
+@pytest.mark.slow
+def test_the_intervals_of_all_groups_hold_together():
+    """Ratios, whole and in the range that was chosen, against known rates; 90% or more hold."""
+    rng = np.random.default_rng(11)
+    shift = np.array([0.0, 0.5, -0.5, 1.0, 0.0, -1.0])
+    group = np.repeat(np.arange(6), [60, 200, 300, 500, 1000, 2000])
+    p = rng.beta(1, 12, len(group))
+    truth = 1 / (1 + np.exp(-np.log(p / (1 - p)) - shift[group]))
+    whole = ranges = 0
+    for _ in range(300):
+        found = group_test(rng.random(len(p)) < truth, p, group)
+        held, held_there = [], []
+        for one in found:
+            own = group == int(one.value)
+            held.append(one.whole.low <= truth[own].mean() <= one.whole.high)
+            low, high = one.worst.between or (0.0, 1.1)
+            there = own & (p >= low) & (p < high)
+            held_there.append(one.worst.low <= truth[there].mean() <= one.worst.high)
+        whole += all(held)
+        ranges += all(held_there)
+    assert whole >= 0.9 * 300
+    assert ranges >= 0.9 * 300

@@ -76,6 +76,20 @@ def test_by_default_calibrated_scores_are_hardly_changed_and_it_says_so():
     np.testing.assert_allclose(auto.predict_proba(p)[:, 1], p, atol=0.02)
 
 
+def test_a_small_change_of_rare_events_is_not_called_small():
+    rng = np.random.default_rng(2)
+    truth = np.exp(rng.normal(-6, 0.3, 20_000))
+    y = rng.random(20_000) < truth
+    auto = AutoCalibrator().fit(2 * truth, y)  # twice too high, by 0.0025 on average
+    found = auto.predict_proba(2 * truth)[:, 1]
+    size, rate = np.abs(found - 2 * truth).mean(), y.mean()
+    assert size < 0.01
+    assert size / rate > 0.5
+    assert auto.explanation_.endswith(
+        f"by {size:.2g} on average, {size / rate:.0%} of the base rate of {100 * rate:.2f}%."
+    )
+
+
 def test_the_recommended_method_is_found_without_scikit_learn_or_pandas():
     code = (
         "import sys, trueodds; "

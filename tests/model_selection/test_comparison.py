@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -142,6 +143,12 @@ def test_the_default_takes_part_and_is_recommended_with_what_it_gains(sure):
     assert "A formula, temperature, does as well here" in result.explanation
     gap, error = result.difference("temperature", "bayesian_smooth")
     assert gap <= error
+    assert result.formula_verdict == "does as well here"
+    # A formula whose loss is lower by many standard errors does not do "as well".
+    gap, error = result.difference("temperature", "identity")
+    assert gap < -3 * error
+    better = replace(result, recommended="identity").formula_verdict
+    assert better.startswith("is slightly better here; the default is safer")
 
 
 def test_a_formula_is_named_only_where_it_does_as_well():

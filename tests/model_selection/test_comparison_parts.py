@@ -9,8 +9,9 @@ import pytest
 from trueodds import IdentityCalibrator, compare_calibrators
 from trueodds.exceptions import TooFewRowsError
 from trueodds.inputs import Weights
-from trueodds.model_selection._comparison import HeldOut, choose
+from trueodds.model_selection._comparison import choose
 from trueodds.model_selection._folds import (
+    HeldOut,
     LossTable,
     cell_losses,
     deal_folds,
@@ -249,3 +250,19 @@ def test_an_error_ends_the_work_without_a_warning_of_joblib(monkeypatch, n_jobs)
     p = np.random.default_rng(0).random(200)
     with pytest.raises(StopError):
         compare_calibrators(p, p > 0.4, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize(
+    ("lead", "verdict"),
+    [
+        (-1.0, "does as well here"),
+        (1.9, "does as well here"),
+        (3.4, "is slightly better here; the default"),
+    ],
+)
+def test_a_formula_several_standard_errors_better_is_not_called_as_good(lead, verdict):
+    gaps = np.random.default_rng(0).normal(size=400)
+    gaps = (gaps - gaps.mean()) / gaps.std() + lead / 20  # a standard error is 1/20
+    table = LossTable(Weights(None, np.ones(400)), {"formula": np.ones(400), "curve": 1 + gaps})
+    assert table.is_close("formula", "curve")
+    assert table.verdict("formula", "curve").startswith(verdict)

@@ -105,16 +105,106 @@ def test_infinite_losses_and_scores_can_be_saved():
         trueodds.maps.IdentityMap().with_metadata(metadata)
 
 
-def test_a_method_that_needs_features_has_no_losses_unless_its_fit_measures_them(binary):
+def test_methods_with_features_have_losses_out_of_fold(binary):
+    p, y = binary
+    rng = np.random.default_rng(0)
+    site = rng.choice(["a", "b", "c"], len(y))
+    y = np.where((site == "c") & (rng.random(len(y)) < 0.5), 1, y)
+    features = np.array(site, dtype=object)[:, None]
+    group = trueodds.GroupCalibrator().fit(p, y, features=features)
+    losses = fit_metadata(group, p, y, features=features)["losses"]
+    assert losses["log_loss"]["before"] == pytest.approx(log_loss(y, p), rel=1e-12)
+    compared = compare_calibrators(p, y, calibrators=["group"], features=features).rows()[-1]
+    assert losses["log_loss"]["after"] == pytest.approx(compared["log_loss"], rel=0.02)
+    assert losses["log_loss"]["after"] > log_loss(y, group.predict_proba(p, features=features))
+    weight = rng.integers(0, 3, len(y))
+    kept = weight > 0
+    fitted = trueodds.GroupCalibrator().fit(p, y, counts=weight, features=features)
+    counted = fit_metadata(fitted, p, y, counts=weight, features=features)
+    repeated = np.repeat(np.arange(len(y)), weight)
+    ratio = weight @ y / (weight @ fitted.predict_proba(p, features=features)[:, 1])
+    assert counted["observed_expected"]["after"]["estimate"] == pytest.approx(ratio, rel=1e-12)
+    assert counted["losses"]["log_loss"]["before"] == pytest.approx(
+        log_loss(y[repeated], p[repeated]), rel=1e-12
+    )
+    assert kept.sum() < len(y)
+
+
+def test_a_tree_measures_its_losses_in_its_fit(binary):
     p, y = binary
     features = np.random.default_rng(0).random((len(y), 2))
-    group = trueodds.GroupCalibrator().fit(p, y, features=features)
-    assert "losses" not in fit_metadata(group, p, y)
     tree = trueodds.TreeCalibrator().fit(p, y, features=features)
-    metadata = fit_metadata(tree, p, y)
+    metadata = fit_metadata(tree, p, y, features=features)
     expected = {"after": tree.out_of_fold_log_loss_, "one_map": tree.one_map_log_loss_}
-    assert metadata["losses"] == {"log_loss": expected}
-    assert tree.map_.with_metadata(metadata).metadata["losses"]["log_loss"] == expected
+    found = metadata["losses"]["log_loss"]
+    assert found == expected | {"before": pytest.approx(log_loss(y, p), rel=1e-12)}
+    assert tree.map_.with_metadata(metadata).metadata["losses"]["log_loss"] == found
+    assert "observed_expected" in metadata
+    without = fit_metadata(tree, p, y)
+    assert without["losses"] == metadata["losses"]
+    assert "observed_expected" not in without
+    group = trueodds.GroupCalibrator().fit(p, y, features=features)
+    assert not {"losses", "observed_expected"} & fit_metadata(group, p, y).keys()
+
+
+@pytest.mark.parametrize("weighting", [None, "sample_weight", "counts"])
+def test_observed_over_expected_before_and_after(binary, weighting):
+    """Against the textbook interval of a ratio on the logarithmic scale."""
+    p, y = binary
+    w = np.random.default_rng(3).integers(1, 5, len(y)).astype(float)
+    given = {} if weighting is None else {weighting: w}
+    w = w if given else np.ones(len(y))
+    calibrator = trueodds.BayesianSmoothCalibrator().fit(p, y, **given)
+    found = fit_metadata(calibrator, p, y, **given)["observed_expected"]
+    assert found["level"] == 0.9
+    squares = w**2 if weighting == "sample_weight" else w
+    share = w @ y / w.sum()
+    error = np.sqrt(squares @ (y - share) ** 2) / (w @ y)
+    for name, prob in (("before", p), ("after", calibrator.predict_proba(p)[:, 1])):
+        ratio = w @ y / (w @ prob)
+        ends = (
+            ratio * np.exp(-1.6448536269514722 * error),
+            ratio * np.exp(1.6448536269514722 * error),
+        )
+        expected = dict(zip(("estimate", "low", "high"), (ratio, *ends), strict=True))
+        assert found[name] == pytest.approx(expected, rel=1e-9)
+
+
+def test_margins_and_several_classes_have_no_ratio_before(binary, several):
+    p, y = binary
+    found = fit_metadata(trueodds.LogisticCalibrator(scale="raw").fit(p, y), p, y)
+    assert found["observed_expected"].keys() == {"after", "level"}
+    scores, labels = several
+    fitted = trueodds.TemperatureCalibrator().fit(scores, labels)
+    assert "observed_expected" not in fit_metadata(fitted, scores, labels)
+
+
+def test_no_event_and_nothing_expected_can_be_saved():
+    p, y = np.array([0.0, 0.0, 0.0, 0.0]), np.array([0, 1, 0, 0])
+    metadata = fit_metadata(trueodds.IdentityCalibrator().fit(p, y), p, y)
+    assert metadata["observed_expected"]["before"]["estimate"] == "inf"
+    trueodds.maps.IdentityMap().with_metadata(metadata)
+
+
+def test_a_formula_is_named_where_a_curve_gains_nothing():
+    """Against paired differences of held-out losses, computed here."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    z = rng.normal(0, 2, n)
+    y = (rng.random(n) < 1 / (1 + np.exp(-z / 2))).astype(int)
+    p = 1 / (1 + np.exp(-z))
+    fitted = trueodds.BayesianSmoothCalibrator().fit(p, y)
+    formula = fit_metadata(fitted, p, y)["losses"]["formula"]
+    assert formula["method"] == "temperature"
+    compared = compare_calibrators(p, y, calibrators=["temperature"], random_state=0)
+    assert compared.formula_as_good == "temperature"
+    mean, error = compared.difference("temperature", "bayesian_smooth")
+    assert abs(formula["difference"] - mean) < 2 * error
+    assert formula["standard_error"] == pytest.approx(error, rel=0.5)
+    bent = 1 / (1 + np.exp(-np.where(z > 0, 4 * z, z / 4)))  # no formula bends so
+    curve = trueodds.BayesianSmoothCalibrator().fit(bent, y)
+    assert "formula" not in fit_metadata(curve, bent, y)["losses"]
+    assert "formula" not in fit_metadata(trueodds.BetaCalibrator().fit(p, y), p, y)["losses"]
 
 
 def test_too_few_rows_to_hold_any_out_have_no_losses():
@@ -123,7 +213,7 @@ def test_too_few_rows_to_hold_any_out_have_no_losses():
 
 
 def test_of_many_rows_a_sample_measures_the_change_alone(binary, monkeypatch):
-    monkeypatch.setattr(fold_losses_module, "MOST_ROWS", 300)
+    monkeypatch.setattr(fold_losses_module, "MOST_ROWS", {True: 300})
     p, y = binary
     calibrator = trueodds.BetaCalibrator().fit(p, y)
     losses = fit_metadata(calibrator, p, y)["losses"]

@@ -797,12 +797,11 @@ def multicalibration(
     return max(one["deviations"] for one in found.values()), scale, found
 
 
-def group_gaps(y: Any, p: Any, group: Any, level: float, min_rows: int = 30) -> dict[Any, Any]:
+def group_gaps(y: Any, p: Any, group: Any, level: float, n_joint: int) -> dict[Any, Any]:
     """Value → gap and its Clopper–Pearson interval, corrected for the number of groups."""
-    values = [v for v in sorted(set(group)) if np.sum(group == v) >= min_rows]
-    tail = (1 - level) / len(values) / 2
+    tail = (1 - level) / n_joint / 2
     found = {}
-    for value in values:
+    for value in sorted(set(group)):
         own = group == value
         n, k, mean = own.sum(), y[own].sum(), p[own].mean()
         low = stats.beta.ppf(tail, k, n - k + 1) if k else 0.0
@@ -811,9 +810,14 @@ def group_gaps(y: Any, p: Any, group: Any, level: float, min_rows: int = 30) -> 
             "rows": int(n),
             "predicted": mean,
             "observed": k / n,
-            "low": mean - high,
-            "high": mean - low,
+            "low": low,
+            "high": high,
+            "gap_low": mean - high,
+            "gap_high": mean - low,
             "gap": mean - k / n,
-            "at_least": max(0.0, mean - high, low - mean),
+            "gap_at_least": max(0.0, mean - high, low - mean),
+            "ratio": k / n / mean,
+            "ratio_low": low / mean,
+            "ratio_high": high / mean,
         }
     return found

@@ -72,24 +72,50 @@ def losses(one, value):
     return oracles.metrics(one.y[part], one.p[part], one.weight[part])
 
 
-def inside(found):
-    """The bin that is worst lies within the scale; the gap is the difference of both means."""
-    between = found.get("worst_between")
-    wanted = (
-        {} if between is None else {"worst_between": [Such(lambda v: 0 <= v <= 1, "an end")] * 2}
-    )
-    gap = found["predicted"] - found["observed"]
-    outside = max(
-        found["predicted"] - found["observed_high"], found["observed_low"] - found["predicted"]
-    )
-    return wanted | {"gap": Near(gap, 2e-6), "gap_at_least": Near(max(outside, 0.0), 2e-6)}
+def joint(one):
+    """Value → gap and ratio with intervals for all groups that are not too small."""
+    times = np.ones(len(one.y), dtype=int) if one.w is None else one.w.astype(int)
+    y, p, group = (np.repeat(column, times) for column in (one.y, one.p, one.group))
+    n_joint = sum(not found["too_small"] for found in expected(one.name).values())
+    return oracles.group_gaps(y, p, group, LEVEL, n_joint)
+
+
+def sides(one, value, found, rel):
+    """What the whole of a group must be, and what its worst range must satisfy."""
+    own = joint(one)[value]
+    odds = [v / (1 - v) if v < 1 else np.inf for v in (own["low"], own["predicted"], own["high"])]
+    least = max(1.0, odds[0] / odds[1], odds[1] / odds[2] if odds[2] else np.inf)
+    shown = {key: own[key] for key in ("gap", "gap_low", "gap_high", "gap_at_least")}
+    whole = {k: own[k] for k in ("predicted", "observed", "low", "high")}
+    whole |= {k: own[k] for k in ("ratio", "ratio_low", "ratio_high")}
+    whole |= {"between": None, "level": LEVEL, "odds_at_least": least}
+    assert found["worst"]["odds_at_least"] >= found["whole"]["odds_at_least"] * (1 - rel)
+    there = found["worst"]["between"]
+    if there is None:
+        worst = whole
+    else:
+        part = (one.group == value) & (one.p >= there[0] - rel)
+        part &= (one.p < there[1] + rel) | (there[1] == 1)
+        assert part.any()
+        worst = {key: Such(lambda _: True, "of a range") for key in whole}
+        worst |= {"between": [Such(lambda v: 0 <= v <= 1, "an end")] * 2, "level": LEVEL}
+    return {k: Near(v, 2e-6) for k, v in shown.items()} | {"whole": whole, "worst": worst}
+
+
+def numbers_of(plain):
+    """The same dict without texts and None."""
+    return {
+        key: numbers_of(value) if isinstance(value, dict) else value
+        for key, value in plain.items()
+        if value is not None and not isinstance(value, str)
+    }
 
 
 def worst(one, found):
     """The worst segment and the worst group, of the rows written out."""
     times = np.ones(len(one.y), dtype=int) if one.w is None else one.w.astype(int)
     y, p, group = (np.repeat(column, times) for column in (one.y, one.p, one.group))
-    largest, scale, every = oracles.multicalibration(y, p, {"g": list(group)})
+    largest_deviation, scale, every = oracles.multicalibration(y, p, {"g": list(group)})
     name = max(every, key=lambda name: every[name]["deviations"])
     names = found["multicalibration"]["worst"]["values"]
     assert names == {} if not name else names["g"] in (name[0][1], "(other)")
@@ -100,23 +126,27 @@ def worst(one, found):
         ranges = [
             oracles.cumulative_range(drawn[m], p[m], np.ones(m.sum())) for m in masks.values()
         ]
-        beyond += max(size / spread for size, spread, _ in ranges) >= largest
-    gaps = oracles.group_gaps(y, p, group, LEVEL)
-    ordered = sorted(gaps.values(), key=lambda gap: -abs(gap["gap"]))
+        beyond += max(size / spread for size, spread, _ in ranges) >= largest_deviation
+    gaps = {v: g for v, g in joint(one).items() if g["rows"] >= 30}
+    largest = max(gaps, key=lambda v: abs(gaps[v]["gap"]))
+    entries = {group["value"]: group for group in found["groups"]}
+    shown = found["worst_group"]
+    assert shown["worst"].items() <= found["groups"][0].items()
+    assert shown["largest"].items() <= entries[largest].items()
     return {
         "multicalibration": {
-            "error": largest * scale,
-            "deviations": largest,
+            "error": largest_deviation * scale,
+            "deviations": largest_deviation,
             "p_value": Such(lambda v: abs(v - beyond / 100) <= 0.15, "the share of samples"),
             "n_segments": len(every),
-            "worst": every[name],
+            "worst": every[name] | {"too_high": Such(lambda v: v in (0, 1), "a truth value")},
         },
         "worst_group": {
-            "error": abs(ordered[0]["gap"]),
-            "low": max(gap["at_least"] for gap in ordered),
-            "high": max(max(-gap["low"], gap["high"]) for gap in ordered),
-            "worst": ordered[0],
-            "groups": ordered,
+            "error": abs(gaps[largest]["gap"]),
+            "low": max(gap["gap_at_least"] for gap in gaps.values()),
+            "high": max(max(-gap["gap_low"], gap["gap_high"]) for gap in gaps.values()),
+            "worst": numbers_of(shown["worst"]),  # as in the table, whose figures are compared
+            "largest": numbers_of(shown["largest"]),
             "left_out": len(set(group)) - len(gaps),
             "level": LEVEL,
         },
@@ -130,7 +160,9 @@ def test_evaluate(name, figures, command, folder):
     found = command("evaluate", one.write(folder), *one.options(), *words)["groups"]
     wanted = expected(name)
     groups = [
-        wanted[group["value"]] | losses(one, group["value"]) | inside(group)
+        wanted[group["value"]]
+        | losses(one, group["value"])
+        | sides(one, group["value"], group, 1e-6)
         for group in found["groups"]
     ]
     document = {"significance": ALPHA, "left_out": 0, "groups": groups} | worst(one, found)
@@ -211,7 +243,7 @@ def test_report(name, figures, command, folder):
         figures.document(
             f"report --group ({name})",
             before,
-            wanted[group["value"]] | inside(before),
+            wanted[group["value"]] | sides(one, group["value"], before, 2e-5),
             rel=2e-5,
         )
     flagged = [value for value, group in wanted.items() if group["flagged"]]

@@ -57,7 +57,7 @@ def naive_rate(y, p, limit, risk, doubt, p_value=fixed_p_value, extra_start=None
             received[extra_start] += 0.5
     else:
         received[order[0]] = 1.0
-    found, level = None, 0.0
+    found, level = math.inf, 0.0
     for t in order.tolist():
         level += received[t] * doubt
         if level > 0 and p_of(int(np.sum(p >= t))) <= level:
@@ -140,7 +140,7 @@ def test_the_promise_is_broken_no_more_often_than_it_says(name, risk):
         else:
             limit = 0.25
             found = guaranteed_threshold(y[rows], p[rows], at_most=limit, risk=risk)
-        if found.threshold is not None:
+        if found.is_reachable:
             reached += 1
             act = p >= found.threshold
             cost = 2 * np.mean(act & ~y) + np.mean(~act & y)
@@ -185,13 +185,74 @@ def test_what_cannot_be_promised_is_not():
     p = rng.random(200)
     y = rng.random(200) < p
     found = guaranteed_threshold(y, p, at_most=0.001)
-    assert found.threshold is None
     assert not found.is_reachable
+    assert found.to_dict()["threshold"] is None
+    assert not (p >= found.threshold).any()  # acts on nothing, as the guides' code expects
     assert found.n_acted == found.share_acted == 0
     assert str(found).startswith("Not reachable: these 200 rows do not support a limit of 0.1% on")
     least = found.lowest_limit
     assert guaranteed_threshold(y, p, at_most=least).is_reachable
     assert not guaranteed_threshold(y, p, at_most=0.999 * least).is_reachable
+
+
+def test_what_is_not_reachable_comes_with_what_would_help():
+    y, p = np.repeat([0, 1], [2, 48]), np.full(50, 0.95)
+    few = guaranteed_threshold(y, p, at_most=0.08)
+    assert not few.is_reachable
+    assert f"About {few.rows_needed:,} rows like these would support it" in str(few)
+    assert few.rows_needed > 50
+    for times in range(2, 60):  # copies of the same rows: enough from that number on
+        found = guaranteed_threshold(y, p, at_most=0.08, counts=np.full(50, times))
+        assert found.is_reachable == (50 * times >= few.rows_needed), times
+    rng = np.random.default_rng(1)
+    # The score's ceiling: no threshold that 20 rows reach is right often enough.
+    flat = 0.7 + 0.2 * rng.random(20_000)
+    right = (rng.random(20_000) < 0.8).astype(int)
+    found = guaranteed_threshold(right, flat, at_most=0.02)
+    assert found.rows_needed is None
+    order = np.argsort(-flat)
+    rates = np.cumsum(1 - right[order]) / np.arange(1, 20_001)
+    places = [np.sum(flat >= t) for t in GRID.tolist()]
+    assert found.best_rate == pytest.approx(min(rates[n - 1] for n in places if n >= 20))
+    reached = [n for n in places if n >= 20]
+    wrong = [round(rates[n - 1] * n) for n in reached]
+    low = min(beta.ppf(0.1, k, n - k + 1) for k, n in zip(wrong, reached, strict=True))
+    assert found.best_rate_low == pytest.approx(low)
+    assert low > 0.02
+    assert "More labels will not help" in str(found)
+    assert "confirm it on others" in str(found)
+
+
+@pytest.mark.parametrize("risk", ["misses", "false_alarms"])
+def test_rows_needed_by_formula(risk):
+    """With no wrong row at the safe end, n positives or negatives prove it if (1 − α)ⁿ ≤ δ."""
+    y, p = np.repeat([0, 1], [30, 20]), np.repeat([0.2, 0.8], [30, 20])
+    found = guaranteed_threshold(y, p, at_most=0.02, risk=risk)
+    counted = 20 if risk == "misses" else 30
+    needed = 50 / counted * math.log(0.1) / math.log(0.98)
+    assert found.rows_needed == pytest.approx(needed, abs=1.5)
+
+
+def test_next_to_false_alarms_stands_how_many_of_those_acted_on_are_wrong():
+    rng = np.random.default_rng(4)
+    p = rng.beta(0.2, 20, 20_000)
+    y = rng.random(20_000) < p
+    found = guaranteed_threshold(y, p, at_most=0.05, risk="false_alarms")
+    acted = p >= found.threshold
+    assert found.share_wrong == pytest.approx(1 - y[acted].mean())
+    assert found.share_wrong > 0.7
+    assert f"Of the rows acted on, {100 * found.share_wrong:.0f}% are negatives here." in str(found)
+
+
+def test_groups_that_are_all_too_small_have_the_threshold_of_all_together():
+    rng = np.random.default_rng(5)
+    p, group = rng.beta(6, 1, 300), np.repeat(np.arange(20).astype(str), 15)
+    y = rng.random(300) < p
+    found = guaranteed_thresholds(y, p, groups=group, at_most=0.2)
+    assert not any(one.is_reachable for one in found.values())
+    pooled = guaranteed_threshold(y, p, at_most=0.2)
+    assert {one.pooled_threshold for one in found.values()} == {pooled.threshold}
+    assert f"All groups together support it at {pooled.threshold:g}" in str(found["3"])
 
 
 def test_too_few_positives_promise_nothing_about_misses():
@@ -289,7 +350,7 @@ def test_an_anytime_promise_holds_at_every_look(name, risk):
                     y[rows[:n]], p[rows[:n]], at_most=limit, risk=risk, anytime=anytime
                 ).threshold
                 for n in range(100, 1201, 100)
-            } - {None}
+            } - {math.inf}
             broken[anytime] += any(true_risk(p, y, t, risk) > limit for t in returned)
     assert broken[True] <= 0.1 * samples + 2 * np.sqrt(0.1 * 0.9 * samples)
     assert broken[False] > broken[True] + 5  # the other guarantee is for one look

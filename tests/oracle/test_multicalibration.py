@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 from oracle import oracles
 from trueodds.exceptions import InputError
-from trueodds.metrics import multicalibration_error, worst_group_error
+from trueodds.metrics import group_test, multicalibration_error, worst_group_error
 
 
 def hostile_rows(seed, n=300, ties=True):
@@ -76,7 +76,9 @@ def test_the_worst_segment_is_described():
     within = own & (p >= low) & (p <= high)
     assert found.worst.error == pytest.approx(abs((y - p)[within].sum()) / own.sum(), rel=1e-9)
     assert str(found).startswith("Multicalibration error ")
-    assert "town = b" in str(found)
+    assert found.worst.too_high == ((p - y)[within].sum() > 0)
+    assert f"town = b, {own.sum():,} rows, where probabilities from" in str(found)
+    assert str(found).endswith(f"are too {'high' if found.worst.too_high else 'low'}.")
 
 
 def test_text_labels_in_both_orders_and_frames():
@@ -137,21 +139,23 @@ def test_worst_group_has_intervals_for_all_groups_together():
     y, p, columns = hostile_rows(5, n=700)
     found = worst_group_error(y, p, {"town": columns["town"]}, min_rows=115, level=0.8)
     town = np.array(["(missing)" if v is None else v for v in columns["town"]])
-    expected = oracles.group_gaps(y, p, town, 0.8, min_rows=115)
-    assert found.left_out == 6 - len(expected) > 0
-    assert {group.value: group.to_dict() for group in found.groups} == {
-        value: {
-            "column": "town",
-            "value": value,
-            "band": None,
-            **{k: pytest.approx(v) for k, v in one.items()},
-        }
-        for value, one in expected.items()
-    }
-    assert found.error == pytest.approx(max(abs(one["gap"]) for one in expected.values()))
+    expected = oracles.group_gaps(y, p, town, 0.8, n_joint=6)
+    large = [one for one in expected.values() if one["rows"] >= 115]
+    assert found.left_out == 6 - len(large) > 0
+    assert [group.value for group in found.groups] == [
+        group.value for group in group_test(y, p, {"town": columns["town"]}, level=0.8)
+    ]
+    for group in found.groups:
+        own = expected[group.value]
+        for name in ("gap", "gap_low", "gap_high", "gap_at_least"):
+            assert getattr(group, name) == pytest.approx(own[name])
+        for name in ("ratio", "ratio_low", "ratio_high"):
+            assert getattr(group.whole, name) == pytest.approx(own[name])
+    assert found.error == pytest.approx(max(abs(one["gap"]) for one in large))
     assert found.worst == found.groups[0]
-    assert found.low == pytest.approx(max(one["at_least"] for one in expected.values()))
-    ends = [max(-one["low"], one["high"]) for one in expected.values()]
+    assert abs(found.largest.gap) == found.error
+    assert found.low == pytest.approx(max(one["gap_at_least"] for one in large))
+    ends = [max(-one["gap_low"], one["gap_high"]) for one in large]
     assert found.high == pytest.approx(max(ends))
     assert found.low <= found.error <= found.high
 
@@ -170,12 +174,12 @@ def test_worst_group_takes_counts_and_weights():
         assert group.predicted == pytest.approx(np.average(p[own], weights=weight[own]))
         n = weight[own].sum() ** 2 / np.sum(weight[own] ** 2)
         k = n * np.average(y[own], weights=weight[own])
-        assert group.predicted - group.low == pytest.approx(beta.ppf(1 - 0.025, k + 1, n - k))
+        assert group.whole.high == pytest.approx(beta.ppf(1 - 0.025, k + 1, n - k))
 
 
 def test_groups_that_are_all_small_are_measured():
     found = worst_group_error([0, 1, 1], [0.1, 0.9, 0.5], ["a", "b", "b"])
-    assert [group.rows for group in found.groups] == [2, 1]
+    assert sorted(group.rows for group in found.groups) == [1, 2]
     assert found.left_out == 0
 
 
@@ -190,7 +194,7 @@ def test_the_worst_gap_is_in_its_interval():
     held = worst = 0
     for _ in range(400):
         found = worst_group_error(rng.random(len(p)) < true, p, groups)
-        ends = {g.value: (g.low, g.high) for g in found.groups}
+        ends = {g.value: (g.gap_low, g.gap_high) for g in found.groups}
         held += all(ends[str(i)][0] <= gap <= ends[str(i)][1] for i, gap in enumerate(gaps))
         worst += found.low <= np.abs(gaps).max() <= found.high
     assert held >= 0.9 * 400

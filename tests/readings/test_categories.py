@@ -178,6 +178,19 @@ def write_parquet(frame, path):
     pa.parquet.write_table(as_arrow(frame), path)
 
 
+def write_arrow_file(frame, path):
+    table = as_arrow(frame)
+    with pa.ipc.new_file(path, table.schema) as sink:
+        sink.write_table(table)
+
+
+def write_workbook(frame, path):
+    """A workbook has no integers beyond float64, and no other texts of numbers than it is given."""
+    as_texts(frame).astype({"nullable": str}).replace({"nullable": {"<NA>": None}}).to_excel(
+        path, index=False
+    )
+
+
 def write_json_lines(frame, path):
     """Dates as texts; everything else, mixed columns too, as the type that JSON has for it."""
 
@@ -199,6 +212,8 @@ WRITERS = {
     "duckdb.csv": write_duckdb_csv,
     "arrow.csv": write_arrow_csv,
     "parquet": write_parquet,
+    "arrow": write_arrow_file,
+    "xlsx": write_workbook,
     "jsonl": write_json_lines,
 }
 

@@ -100,8 +100,16 @@ def rows_and_importances(n=200):
     return p, (rng.random(n) < p**1.3).astype(int), rng.lognormal(0, 1, n)
 
 
-def result(name, p, y, options, **weights):
-    """The result of a function for rows of two classes, with their weights."""
+def same(values):
+    """The values themselves."""
+    return values
+
+
+def result(name, p, y, options, read=same, label=same, **weights):
+    """The result of a function for rows of two classes, with their weights.
+
+    Arrays are passed as ``read`` makes them, labels of two classes as those of ``label``.
+    """
     given = dict(OPTIONS.get(name, {})) | options
     group = np.where(np.round(100 * p) % 3 == 0, "a", "b")
     if name in OF_TABLES:
@@ -117,7 +125,10 @@ def result(name, p, y, options, **weights):
     if name == "estimate_prior":
         named = {"y_prob_unlabeled": p}
     parameters = inspect.signature(function(name)).parameters
-    named = {key: value for key, value in named.items() if key in parameters}
+    if np.ndim(y) == 1 and np.max(y) == 1:
+        named["y_true"] = label(y)
+    named = {key: read(value) for key, value in named.items() if key in parameters}
+    weights = {key: read(value) for key, value in weights.items()}
     return function(name)(**named, **given, **weights)
 
 

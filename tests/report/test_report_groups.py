@@ -183,6 +183,21 @@ def test_pooled_effects_of_the_groups_are_counted_next_to_one_map():
     gain = 1 - losses["group"] / losses["identity"]
     assert table["pooled_gain"]["gain"] == pytest.approx(gain, rel=1e-5)
     assert "pooled effects of region (method group) reduce log-loss by" in report.verdict
+    # What is recommended is listed, drawn and weighed in every section that has methods.
+    content = report.to_json()
+    assert content["verdict"]["method"] == content["shown_method"] == "group"
+    assert [row["method"] for row in content["methods"] if row["recommended"]] == ["group"]
+    own = content["methods"][-1]
+    assert own["log_loss"] == pytest.approx(losses["group"], rel=1e-5)
+    assert own["gain"] == pytest.approx(gain, rel=1e-5)
+    curve = content["diagrams"][0]["methods"]["group"]
+    means = np.average(curve["predicted"], weights=curve["weight"])
+    assert means == pytest.approx(q.mean(), rel=1e-4)
+    assert "group" in content["costs"]["methods"]
+    assert "group" in content["validation"]["methods"]
+    assert content["figures"][0]["after"]["estimate"] == own["log_loss"]
+    assert content["explanation"].startswith("Pooled effects of region (method group) reduce")
+    assert "Calibrate with groups" in page
     days = np.array(["2024-01-01", "2024-02-01"], dtype="datetime64[D]")[(group == "north") * 1]
     other = build_report(p, y, groups={"day": days}, calibrators=["identity", "logistic"])
     assert other.to_json()["groups"]["significant_before"] > 0

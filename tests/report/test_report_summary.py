@@ -34,7 +34,24 @@ CURVE = {
         "log_odds_limit": NUMBER,
     },
 }
+EXCESS = {
+    "between": (list, type(None)),
+    "predicted": NUMBER,
+    "observed": NUMBER,
+    "low": NUMBER,
+    "high": NUMBER,
+    "level": NUMBER,
+    "ratio": OPTIONAL,
+    "ratio_low": OPTIONAL,
+    "ratio_high": OPTIONAL,
+    "odds_at_least": OPTIONAL,
+}
 SIDE = {
+    "event": str,
+    "whole": EXCESS,
+    "worst": EXCESS,
+    "gap_low": NUMBER,
+    "gap_high": NUMBER,
     "rows": int,
     "predicted": NUMBER,
     "observed": NUMBER,
@@ -42,7 +59,6 @@ SIDE = {
     "observed_high": NUMBER,
     "gap": NUMBER,
     "gap_at_least": NUMBER,
-    "worst_between": (list, type(None)),
     "p_value": NUMBER,
     "p_adjusted": OPTIONAL,
     "too_small": bool,
@@ -72,6 +88,7 @@ SCHEMA = {
         "finding": str,
         "recommendation": str,
         "formula": (str, type(None)),
+        "pooled": (str, type(None)),
         "status": str,
         "method": str,
         "gain": OPTIONAL,
@@ -101,6 +118,7 @@ SCHEMA = {
     "figures": [{"measure": str, "title": str, "before": INTERVAL, "after": INTERVAL}],
     "baseline": str,
     "shown_method": str,
+    "one_map": str,
     "methods": [
         {
             "method": str,
@@ -211,7 +229,7 @@ def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_rep
     expected = f"{share_percent_text(row['gain'])} (90% CI {ends})"
     assert "Recommendation: calibrate; " in binary_report.verdict
     assert f" reduces log-loss by {expected}; pooled effects of region" in binary_report.verdict
-    assert "region = west, the model predicts" in binary_report.verdict
+    assert "In the worst, region = west, when the model predicts 99.4%" in binary_report.verdict
 
 
 def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):

@@ -104,7 +104,7 @@ def test_pooled_effects_are_named_next_to_one_map_and_instead_of_one_that_does_n
     assert found["recommendation"].startswith("calibrate; beta calibration reduces")
     assert "; pooled effects of region and age (method group) reduce" in found["recommendation"]
     found = said("beta", row("beta", 0.1, -0.05, 0.2), groups=pooled())
-    assert (found["status"], found["method"]) == ("groups", "identity")
+    assert (found["status"], found["method"]) == ("groups", "group")
     assert found["recommendation"].startswith("calibrate; pooled effects")
 
 
@@ -138,6 +138,11 @@ def test_the_default_is_called_so_and_a_formula_is_named_only_with_it():
         "(90% CI 78–85%); beta calibration is a formula that does as well here"
     )
     assert (found["method"], found["formula"]) == ("bayesian_smooth", "beta")
+    options["formula_verdict"] = "is slightly better here; the default is safer"
+    found = said("bayesian_smooth", row("bayesian_smooth", 0.82, 0.78, 0.85), **options)
+    assert found["recommendation"].endswith(
+        "beta calibration is a formula that is slightly better here; the default is safer"
+    )
     calm = said("bayesian_smooth", row("bayesian_smooth", 0.1, 0.05, 0.2), off=False, **options)
     assert (calm["formula"], calm["recommendation"]) == (None, "leave the scores unchanged")
 

@@ -10,6 +10,7 @@ from typing import Any
 __all__ = [
     "NOTHING",
     "aligned_table",
+    "change_text",
     "count_text",
     "counted",
     "decimal_text",
@@ -20,17 +21,21 @@ __all__ = [
     "p_text",
     "percent_text",
     "places_of",
+    "places_of_changes",
     "places_of_values",
     "power_of_ten",
     "probability_text",
     "share_percent_text",
     "signed_percent_text",
     "significant",
+    "times_text",
 ]
 
 NOTHING = "–"
 """Stands for a number that is not defined."""
-MOST_PLACES = 9
+LEAST_PLACES, MOST_PLACES = 4, 9
+NOISE = 1e-9
+"""Relative changes that are rounding errors."""
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -206,6 +211,38 @@ def places_of_values(values: Iterable[float | None]) -> int:
     return places_of({"low": -abs(value or 0.0), "high": abs(value or 0.0)} for value in values)
 
 
+def places_of_changes(values: Sequence[float | str | None]) -> int:
+    """Return the decimals that show two digits of a typical change from the first value.
+
+    Four are the least. Infinite values, and those that are not numbers, have no change.
+
+    Examples
+    --------
+    >>> places_of_changes([0.5581, 0.4799]), places_of_changes([0.022178, 0.022163])
+    (4, 6)
+    """
+    numbers = [v for v in values if isinstance(v, (int, float)) and math.isfinite(v)]
+    changes = [abs(v - numbers[0]) for v in numbers[1:]]
+    changes = [change for change in changes if change > NOISE * abs(numbers[0])]
+    places = 1 - math.floor(math.log10(statistics.median(changes))) if changes else LEAST_PLACES
+    return min(max(places, LEAST_PLACES), MOST_PLACES)
+
+
+def change_text(*values: float | str | None) -> str:
+    """Format a number before and after a change, with the digits that show the change.
+
+    Examples
+    --------
+    >>> change_text(0.5581, 0.4799), change_text(0.022178, 0.022163), change_text("inf", 0.2)
+    ('0.5581 → 0.4799', '0.022178 → 0.022163', 'inf → 0.2000')
+    """
+    sizes = [abs(v) for v in values if isinstance(v, (int, float)) and 0 < abs(v) < math.inf]
+    digits = 2 - math.floor(math.log10(min(sizes))) if sizes else 0  # three of the smallest
+    places = min(max(places_of_changes(values), digits), MOST_PLACES)
+    texts = (v if isinstance(v, str) else decimal_text(v, places) for v in values)
+    return " → ".join(texts)
+
+
 def fixed(value: float | None, places: int) -> str:
     """Format a number with this many decimals; zero is "0"."""
     if value is None:
@@ -213,15 +250,14 @@ def fixed(value: float | None, places: int) -> str:
     return f"{value:.{places}f}".replace("-", "−") if value else "0"
 
 
-def decimal_text(
-    value: float | None, places: int, *, powers: bool = False, minus: str = "−"
-) -> str:
+def decimal_text(value: float | None, places: int, *, small: bool = False, minus: str = "−") -> str:
     """A number with this many decimals, also an infinite one.
 
     Parameters
     ----------
-    powers : bool, default=False
-        Whether numbers that would be shown as 0 are shown as powers of ten.
+    small : bool, default=False
+        Whether small numbers have more decimals, for one significant digit less than ``places``;
+        those that would be shown as 0 are powers of ten.
     minus : str, default="−"
         The sign of negative numbers; a terminal prints "-", which other programs can read.
 
@@ -229,13 +265,18 @@ def decimal_text(
     --------
     >>> [decimal_text(v, 3) for v in (0.5, -1.23456, 0.0, float("inf"), float("nan"))]
     ['0.500', '−1.235', '0.000', '∞', '–']
-    >>> decimal_text(0.00002, 4), decimal_text(-0.00002, 4, powers=True, minus="-")
+    >>> decimal_text(0.00002, 4), decimal_text(-0.00002, 4, small=True, minus="-")
     ('0.0000', '-2.0e-05')
+    >>> decimal_text(0.0033, 4), decimal_text(0.0033, 4, small=True)
+    ('0.0033', '0.00330')
     """
     if value is None or math.isnan(value):
         return NOTHING
-    small = powers and 0 < abs(value) < 10.0**-places
-    text = f"{value:.1e}" if small else f"{value:.{places}f}"
+    size = abs(value)
+    if small and 10.0**-places <= size < math.inf:
+        places = max(places, places - 2 - math.floor(math.log10(size)))
+    is_power = small and 0 < size < 10.0**-places
+    text = f"{value:.1e}" if is_power else f"{value:.{places}f}"
     return text.replace("inf", "∞").replace("-", minus)
 
 
@@ -253,6 +294,45 @@ def significant(value: float | None, digits: int = 3) -> str:
         return "0"
     places = digits - 1 - math.floor(math.log10(abs(value)))
     return fixed(value, min(max(places, 0), MOST_PLACES))
+
+
+def times_text(excess: Mapping[str, Any], events: str, others: str) -> str:
+    """Format how many times as many events occurred as predicted; of common events, the others.
+
+    Parameters
+    ----------
+    excess : dict
+        ``predicted``, ``observed``, and ``low`` and ``high``, the ends of the interval of the
+        frequency, with its ``level``.
+    events, others : str
+        Names of what occurred and of what did not.
+
+    Examples
+    --------
+    >>> rare = {"predicted": 0.002, "observed": 0.0122, "low": 0.009, "high": 0.016, "level": 0.9}
+    >>> times_text(rare, "positives", "negatives")
+    '6.1 times as many positives as predicted, 90% CI 4.5–8'
+    >>> common = {"predicted": 0.98, "observed": 0.9, "low": 0.88, "high": 0.92, "level": 0.9}
+    >>> times_text(common, "right", "wrong")
+    '5 times as many wrong as predicted, 90% CI 4–6'
+    """
+    keys = ("predicted", "observed", "low", "high")
+    predicted, observed, low, high = (excess[key] for key in keys)
+    if predicted + observed > 1:
+        events = others
+        predicted, observed, low, high = 1 - predicted, 1 - observed, 1 - high, 1 - low
+    if predicted <= 0:
+        return f"{events} that had probability 0"
+    at, start, end = (_factor(value / predicted) for value in (observed, low, high))
+    ends = f"{100 * excess['level']:g}% CI {start}–{end}"
+    return f"{at} times as many {events} as predicted, {ends}"
+
+
+def _factor(value: float) -> str:
+    """A factor: two decimals below 2, one below 10."""
+    places = 2 if value < 2 else 1 if value < 10 else 0
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def aligned_table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

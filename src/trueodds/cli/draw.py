@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,15 @@ import numpy as np
 from trueodds.inputs import Floats
 from trueodds.maps import CalibrationMap, GroupMap, TreeMap
 
-__all__ = ["MOST_CURVES", "curves_of", "score_axis", "score_scale", "text_plot", "unchanged"]
+__all__ = [
+    "MOST_CURVES",
+    "curves_of",
+    "limits",
+    "score_axis",
+    "score_scale",
+    "text_plot",
+    "unchanged",
+]
 
 POINTS = 1001
 MOST_CURVES = 6
@@ -21,6 +30,9 @@ KNOTS = ("edges", "x")
 WIDTH, HEIGHT = 61, 17
 """Columns and lines of the plot, which fits on a terminal of 80 columns."""
 UNCHANGED = "·"
+ZOOMED = 0.5
+"""Range of probabilities below which the axis shows no others."""
+MOST_PLACES = 9
 
 
 def score_scale(fitted: Sequence[CalibrationMap]) -> str | None:
@@ -106,6 +118,18 @@ def _of_leaves(tree: TreeMap, scores: Floats) -> list[tuple[str, Floats]]:
     return [(f"leaf {node}", tree.at_node(int(node), rows)[:, k]) for node in sorted(heaviest)]
 
 
+def limits(curves: Sequence[Floats]) -> tuple[float, float]:
+    """Return the limits of an axis of probabilities: 0 and 1, unless the curves fill little of it.
+
+    Examples
+    --------
+    >>> limits([np.array([0.1, 0.9])]), limits([np.array([0.001, 0.02])])
+    ((0.0, 1.0), (0.001, 0.02))
+    """
+    low, high = min(float(y.min()) for y in curves), max(float(y.max()) for y in curves)
+    return (low, high) if 0 < high - low < ZOOMED else (0.0, 1.0)
+
+
 def text_plot(
     x: Floats,
     curves: Sequence[tuple[str, Floats]],
@@ -147,7 +171,8 @@ def text_plot(
     for mark, y in curves:
         _mark(cells, x, y, mark, low, high, joined=True)
     ticks = {0: high, HEIGHT // 2: (low + high) / 2, HEIGHT - 1: low}
-    names = {line: f"{value:.4f}" for line, value in ticks.items()}
+    places = min(max(2 - math.floor(math.log10(high - low)), 4), MOST_PLACES)
+    names = {line: f"{value:.{places}f}" for line, value in ticks.items()}
     margin = max(map(len, names.values()))
     lines = [
         f"{names.get(line, ''):>{margin}} |{''.join(row)}".rstrip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,16 +12,18 @@ from typing import Any
 
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import json_printable, one_line, printable
-from trueodds.basics.wording import decimal_text
+from trueodds.basics.wording import change_text, decimal_text
 
 __all__ = [
     "console",
     "emit_json",
+    "formula_text",
     "in_brief",
     "interval",
     "losses_text",
     "note",
     "number",
+    "ratio_text",
     "say",
     "show_table",
     "working",
@@ -33,12 +36,11 @@ LENGTH = 200
 
 
 def console() -> Any:
-    """A rich console on standard output, wide enough for whole tables in a pipe."""
+    """A rich console on standard output; in a pipe, wide enough for tables or as $COLUMNS."""
     from rich.console import Console
 
-    return Console(
-        width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False
-    )
+    own = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return Console(width=None if own else PIPE_WIDTH, highlight=False, soft_wrap=False)
 
 
 def emit_json(command: str, content: dict[str, Any]) -> None:
@@ -72,8 +74,8 @@ def say(text: str) -> None:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Format a number with fixed decimals, small ones in scientific notation."""
-    return decimal_text(value, digits, powers=True, minus="-")
+    """Format a number with fixed decimals, small ones with more or in scientific notation."""
+    return decimal_text(value, digits, small=True, minus="-")
 
 
 def interval(low: float | None, high: float | None, digits: int = 4) -> str:
@@ -82,16 +84,30 @@ def interval(low: float | None, high: float | None, digits: int = 4) -> str:
 
 
 def show_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    left: int = 1,
+    whole: int = 0,
 ) -> None:
-    """Print a table whose first ``left`` columns are text and the others numbers."""
+    """Print a table whose first ``left`` columns are text and the others numbers.
+
+    Where there is little room, texts are folded, except those of the first ``whole`` columns.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
-        table.add_column(Text(printable(name)), justify="left" if position < left else "right")
+        is_text = position < left
+        table.add_column(
+            Text(printable(name)),
+            justify="left" if is_text else "right",
+            overflow="fold" if is_text else "ellipsis",
+            no_wrap=position < whole or not is_text,
+        )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     sys.stdout.write(printable(title) + "\n")
@@ -116,12 +132,13 @@ def in_brief(value: Any) -> str:
 def losses_text(metadata: dict[str, Any]) -> str:
     """Format the losses before and after, and the rows that they were measured on."""
     losses = metadata.get("losses", {})
-    words = [
-        f"{title} {' → '.join(_loss(losses[name][k]) for k in PAIR if k in losses[name])}"
-        + (f" (one map: {_loss(losses[name]['one_map'])})" if "one_map" in losses[name] else "")
-        for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score"))
-        if name in losses
-    ]
+    words = []
+    for name, title in (("log_loss", "log-loss"), ("brier_score", "Brier score")):
+        if name in losses:
+            shown = [key for key in (*PAIR, "one_map") if key in losses[name]]
+            texts = change_text(*(losses[name][key] for key in shown)).split(" → ")
+            one_map = f" (one map: {texts.pop()})" if "one_map" in shown else ""
+            words.append(f"{title} {' → '.join(texts)}{one_map}")
     if not words:
         return ""
     sizes = []
@@ -135,8 +152,30 @@ def losses_text(metadata: dict[str, Any]) -> str:
     return f"{', '.join(words)}{measured}"
 
 
-def _loss(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.4f}"
+def ratio_text(metadata: dict[str, Any]) -> str:
+    """Format observed/expected before and after the map; empty for several classes."""
+    ratio = metadata.get("observed_expected", {})
+    parts = [_interval_text(ratio[when]) for when in PAIR if when in ratio]
+    level = f"{100 * ratio.get('level', 0.9):g}%"
+    return f"O:E {' → '.join(parts)} ({level} intervals)" if parts else ""
+
+
+def _interval_text(ends: dict[str, Any]) -> str:
+    estimate, low, high = (
+        value if isinstance(value, str) else f"{value:.3f}"
+        for value in (ends["estimate"], ends["low"], ends["high"])
+    )
+    return f"{estimate} [{low}, {high}]"
+
+
+def formula_text(metadata: dict[str, Any]) -> str:
+    """Name the formula that does as well as a curve; empty if none does."""
+    formula = metadata.get("losses", {}).get("formula")
+    if formula is None:
+        return ""
+    method, verdict = (one_line(formula[key]) for key in ("method", "verdict"))
+    gap, error = formula["difference"], formula["standard_error"]
+    return f"{method}, a formula, {verdict} (difference of log-loss {gap:+.1g} ± {error:.1g})"
 
 
 @contextmanager

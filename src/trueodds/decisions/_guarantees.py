@@ -28,6 +28,7 @@ all sample sizes together.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -35,7 +36,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, xlogy
+from scipy.special import betainc, betaincinv, xlogy
 
 from trueodds.basics.wording import percent_text
 from trueodds.decisions._costs import optimal_threshold
@@ -85,6 +86,10 @@ BETS = (np.arange(256) + 0.5) / 256
 """E-values bet that the risk is this share of the limit, with equal parts of the capital."""
 SCANNED = 300
 """Limits that are tried to find the lowest one."""
+FEWEST_ACTED = 20
+"""Rows at or above a threshold whose rate of errors is worth telling."""
+MOST_TIMES = 10_000
+"""Times as many rows that are tried to find how many a limit needs."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,9 @@ class ThresholdGuarantee:
 
     Attributes
     ----------
-    threshold : float or None
-        Act on a row if its probability is at least this. None if no threshold has the guarantee.
+    threshold : float
+        Act on a row if its probability is at least this. Infinite, so that no row reaches it, if
+        no threshold has the guarantee.
     risk : {"errors", "misses", "false_alarms", "cost"}
     at_most : float
         The limit that the risk must not exceed.
@@ -119,6 +125,21 @@ class ThresholdGuarantee:
         The threshold for ``lowest_limit``.
     lowest_acted : int
         Rows that reach ``lowest_threshold``.
+    acted_wrong : int
+        Negatives (wrong answers) among the rows acted on, whatever the risk.
+    best_rate : float or None
+        If no threshold has the guarantee: the lowest risk on these rows of any threshold. For
+        errors, of those that 20 or more rows reach. No number of labels makes a limit reachable
+        that is below the true rate; only a score that ranks better does.
+    best_rate_low : float or None
+        The lowest of the lower confidence bounds of these rates, each at ``confidence``; None for
+        costs.
+    rows_needed : int or None
+        If no threshold has the guarantee: about how many rows like these would give one; None if
+        more rows hardly help.
+    pooled_threshold : float or None
+        If no group has a guarantee: the threshold that all groups have together. It holds for
+        the mixture of groups, not in each.
 
     Examples
     --------
@@ -132,7 +153,7 @@ class ThresholdGuarantee:
     (0.805, 1165, 0.099)
     """
 
-    threshold: float | None
+    threshold: float
     risk: Risk
     at_most: float
     confidence: float
@@ -146,45 +167,88 @@ class ThresholdGuarantee:
     anytime: bool = False
     lowest_threshold: float | None = None
     lowest_acted: int = 0
+    acted_wrong: int = 0
+    best_rate: float | None = None
+    best_rate_low: float | None = None
+    rows_needed: int | None = None
+    pooled_threshold: float | None = None
 
     @property
     def is_reachable(self) -> bool:
         """Whether a threshold has the guarantee."""
-        return self.threshold is not None
+        return math.isfinite(self.threshold)
 
     @property
     def share_acted(self) -> float:
         """Share of the rows that reach the threshold."""
         return self.n_acted / self.n_rows
 
+    @property
+    def share_wrong(self) -> float | None:
+        """Share of negatives (wrong answers) among the rows acted on; None if there are none."""
+        return self.acted_wrong / self.n_acted if self.n_acted else None
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {**asdict(self), "share_acted": self.share_acted}
+        """Plain JSON values; the threshold is None if it is infinite."""
+        threshold = self.threshold if self.is_reachable else None
+        shares = {"share_acted": self.share_acted, "share_wrong": self.share_wrong}
+        reachable = {"is_reachable": self.is_reachable}
+        return {**asdict(self), "threshold": threshold, **reachable, **shares}
 
     def __str__(self) -> str:
         sure = percent_text(self.confidence)
         limit = self._size(self.at_most)
-        if self.threshold is None or self.estimate is None:
+        if self.estimate is None:
             rows = "this row does" if self.n_rows == 1 else f"these {self.n_rows:,} rows do"
             words = (
                 f"Not reachable: {rows} not support a limit of {limit} on "
                 f"{_NAMES[self.risk]} with {sure} confidence."
             )
-            if self.lowest_limit is None or self.lowest_threshold is None:
-                return f"{words} They support no limit."
-            return (
-                f"{words} The lowest limit that they support is {self._size(self.lowest_limit)}: "
-                f"act on a probability of at least {self.lowest_threshold:g}, which "
-                f"{self.lowest_acted:,} of {self.n_rows:,} rows reach "
-                f"({percent_text(self.lowest_acted / self.n_rows)})."
-            )
+            return " ".join([words, *self._remedies()])
         always = ", at all sample sizes together" if self.anytime else ""
+        wrong = ""
+        if self.risk in ("false_alarms", "misses") and self.share_wrong is not None:
+            wrong = f" Of the rows acted on, {percent_text(self.share_wrong)} are negatives here."
         return (
             f"Act on a probability of at least {self.threshold:g}: "
             f"{self.n_acted:,} of {self.n_rows:,} rows ({percent_text(self.share_acted)}). "
             f"{_NAMES[self.risk].capitalize()}: {self._size(self.estimate)} in these rows, and in "
-            f"future ones at most {limit} with {sure} confidence{always}."
+            f"future ones at most {limit} with {sure} confidence{always}.{wrong}"
         )
+
+    def _remedies(self) -> list[str]:
+        """What would help, as sentences."""
+        said = []
+        if self.rows_needed is not None:
+            more = self.rows_needed - self.n_rows
+            said.append(
+                f"About {self.rows_needed:,} rows like these would support it ({more:,} more)."
+            )
+        elif self.best_rate is not None and self.best_rate > self.at_most:
+            reached = f" that {FEWEST_ACTED} or more rows reach" if self.risk == "errors" else ""
+            best = f"the lowest rate of any threshold{reached} is {self._size(self.best_rate)}"
+            if self.best_rate_low is not None and self.best_rate_low > self.at_most:
+                said.append(
+                    f"More labels will not help: {best} (at least "
+                    f"{self._size(self.best_rate_low)}). It takes a score that ranks better."
+                )
+            else:
+                said.append(f"More labels may not help: {best} here.")
+        if self.pooled_threshold is not None:
+            said.append(
+                f"All groups together support it at {self.pooled_threshold:g}; that guarantee is "
+                "for the mixture of groups, not for each."
+            )
+        if self.lowest_limit is None or self.lowest_threshold is None:
+            return [*said, "These rows support no limit."]
+        return [
+            *said,
+            f"The lowest limit that these rows support is {self._size(self.lowest_limit)}: "
+            f"act on a probability of at least {self.lowest_threshold:g}, which "
+            f"{self.lowest_acted:,} of {self.n_rows:,} rows reach "
+            f"({percent_text(self.lowest_acted / self.n_rows)}). A limit that is chosen now has "
+            "no guarantee on these rows; confirm it on others.",
+        ]
 
     def _size(self, value: float) -> str:
         return f"{value:.4g} per row" if self.risk == "cost" else percent_text(value)
@@ -276,8 +340,10 @@ def guaranteed_threshold(
     on: 8.6% in these rows, and in future ones at most 10% with 90% confidence.
     >>> print(guaranteed_threshold(y[:60], p[:60], at_most=0.01))
     Not reachable: these 60 rows do not support a limit of 1% on errors among the rows acted on
-    with 90% confidence. The lowest limit that they support is 18%: act on a probability of at least
-    0.67, which 48 of 60 rows reach (80%).
+    with 90% confidence. More labels may not help: the lowest rate of any threshold that 20 or more
+    rows reach is 4.8% here. The lowest limit that these rows support is 18%: act on a probability
+    of at least 0.67, which 48 of 60 rows reach (80%). A limit that is chosen now has no guarantee
+    on these rows; confirm it on others.
     """
     rows = _read(y_true, y_prob, counts, classes)
     return guarantee_of_table(
@@ -321,7 +387,8 @@ def guaranteed_thresholds(
     -------
     dict of group to ThresholdGuarantee
         In the sorted order of the groups. A key is a value, a :class:`trueodds.metrics.Band` of
-        numbers, or None for missing values.
+        numbers, or None for missing values. If no group has a guarantee, each has the threshold
+        that all groups have together (``pooled_threshold``), if any.
 
     Notes
     -----
@@ -375,6 +442,20 @@ def guaranteed_thresholds(
             anytime=anytime,
             others=others,
         )
+    if len(found) > 1 and not any(one.is_reachable for one in found.values()):
+        pooled = guarantee_of_table(
+            table_of(np.ones(len(rows), dtype=np.bool_)),
+            at_most=at_most,
+            risk=risk,
+            confidence=confidence,
+            cost_fp=cost_fp,
+            cost_fn=cost_fn,
+            anytime=anytime,
+        )
+        if pooled.is_reachable:
+            found = {
+                key: replace(one, pooled_threshold=pooled.threshold) for key, one in found.items()
+            }
     return found
 
 
@@ -436,7 +517,10 @@ def guarantee_of_table(
     if last is None:
         lowest = _lowest_limit(rates, limit, doubt)
         found = ThresholdGuarantee(
-            None, risk, limit, confidence, n_rows, 0, 0, 0, None, None, lowest, anytime
+            *(math.inf, risk, limit, confidence, n_rows, 0, 0, 0, None, None, lowest, anytime),
+            best_rate=rates.best_rate(),
+            best_rate_low=rates.best_rate_low(doubt),
+            rows_needed=rates.rows_needed(limit, doubt),
         )
         best = None if lowest is None else rates.walk(lowest, doubt)
         if best is None:
@@ -460,6 +544,7 @@ def guarantee_of_table(
         ),
         lowest_limit=None,
         anytime=anytime,
+        acted_wrong=round(float(rates.acted_neg[at])),
     )
 
 
@@ -520,6 +605,7 @@ class _Counted:
             return np.append(np.cumsum(weight[::-1])[::-1], 0.0)[first]
 
         self.anytime = anytime
+        self.total = table.total
         self.acted = above(table.weight)
         self.acted_pos = above(table.n_pos)
         self.acted_neg = above(table.n_neg)
@@ -577,6 +663,46 @@ class _Counted:
             kept = level if n_passed == len(way) else 0.0
         return last
 
+    @property
+    def telling(self) -> Flags:
+        """Where enough rows are counted for an estimate."""
+        return np.ones(len(self.acted), dtype=np.bool_)
+
+    def best_rate(self) -> float | None:
+        """The lowest risk on these rows of any threshold; None if there are too few."""
+        return float(self.estimate[self.telling].min()) if self.telling.any() else None
+
+    def best_rate_low(self, doubt: float) -> float | None:
+        """The lowest of the lower confidence bounds of these risks; None if they are no rates."""
+        return None
+
+    def rows_needed(self, limit: float, doubt: float) -> int | None:
+        """About how many rows like these make a start pass; None if no number is likely to."""
+        positions, shares = map(np.array, zip(*self.starts(limit, doubt), strict=True))
+        at = self.place[positions]
+        kept = self.telling[at] & (self.estimate[at] < limit)
+        at, levels = at[kept], shares[kept] * doubt
+
+        def passes(times: float) -> bool:
+            return bool((self._times(times).p_values(limit, at) <= levels).any())
+
+        if not len(at) or not passes(MOST_TIMES):
+            return None
+        low, high = 1.0, 2.0
+        while not passes(high):
+            low, high = high, 2 * high
+        while high - low > 0.001 * low:
+            middle = (low + high) / 2
+            low, high = (low, middle) if passes(middle) else (middle, high)
+        return math.ceil(high * self.total)
+
+    def _times(self, times: float) -> _Counted:
+        """The same with this many times as many rows of each kind."""
+        many = copy.copy(self)
+        many.counted, many.wrong = times * self.counted, times * self.wrong
+        many.losses = tuple((size, times * number) for size, number in self.losses)
+        return many
+
     def is_reachable(self, limit: float, doubt: float) -> bool:
         """Whether the walk finds a threshold: one of its starts passes."""
         positions, shares = zip(*self.starts(limit, doubt), strict=True)
@@ -591,6 +717,14 @@ class _Rates(_Counted):
         self.counted, self.wrong = counted, wrong
         self.losses = ((1.0, wrong),)
         self.estimate = wrong / np.maximum(counted, 1)
+
+    def best_rate_low(self, doubt: float) -> float | None:
+        """Clopper and Pearson's lower bound of each rate; the lowest of them."""
+        wrong, counted = self.wrong[self.telling], self.counted[self.telling]
+        some = wrong > 0
+        if not len(wrong) or not some.all():
+            return 0.0 if len(wrong) else None
+        return float(betaincinv(wrong, counted - wrong + 1, doubt).min())
 
     def _tests(self, limit: float, at: Indices | slice) -> Floats:
         """Probability of at most this many wrong rows if the risk equals the limit."""
@@ -622,8 +756,12 @@ class _Errors(_Rates):
     def __init__(self, table: ScoreTable, anytime: bool, others: ScoreTable | None = None) -> None:
         super().__init__(table, anytime)
         self._count(self.acted, self.acted_neg)
-        self.n_rows = table.total
         self.others = None if others is None else _Errors(others, anytime)
+
+    @property
+    def telling(self) -> Flags:
+        """Where enough rows are acted on."""
+        return self.acted >= FEWEST_ACTED
 
     def starts(self, limit: float, doubt: float) -> list[tuple[int, float]]:
         """Return starts around 1 − limit, and the best start for the other rows."""
@@ -634,13 +772,13 @@ class _Errors(_Rates):
             shares[at] = shares.get(at, 0.0) + share
         if self.others is not None:
             shares = {at: share / 2 for at, share in shares.items()}
-            at = self.others.most_promising(self.n_rows, limit, doubt / 2)
+            at = self.others.most_promising(self.total, limit, doubt / 2)
             shares[at] = shares.get(at, 0.0) + 0.5
         return sorted(shares.items(), reverse=True)
 
     def most_promising(self, n_rows: float, limit: float, level: float) -> int:
         """Position of the highest threshold that n rows like these are most likely to pass."""
-        acted = np.round(self.acted * (n_rows / self.n_rows))
+        acted = np.round(self.acted * (n_rows / self.total))
         rate = (self.wrong + 0.5) / (self.counted + 1)
         allowed = _most_wrong(acted, limit, level)
         power = np.where(allowed >= 0, _binomial_cdf(allowed, acted, rate), 0.0)

@@ -611,12 +611,17 @@ class Chain:
         """Move v[k] with its subtree by a slice sample: stepping out, then shrinkage."""
         i: cython.Py_ssize_t = self.lo[k]
         j: cython.Py_ssize_t = self.hi[k]
-        current: cython.double = self.v[k]
+        m: cython.Py_ssize_t
         self.k, self.low, self.high = k, self.v[i - 1], self.v[j + 1]
         if self.bounded:
             self.low = max(self.low, self.lower[k])
             self.high = min(self.high, self.upper[k])
             self._store_fractions()
+        elif not self.low < self.v[k] < self.high:
+            # A long way to the bulk of billions of rows has made values equal, which would stay so.
+            for m in range(i, j + 1):
+                self.v[m] = self.low + (self.high - self.low) * (m - i + 1) / (j - i + 2)
+        current: cython.double = self.v[k]
         if not self.low < current < self.high:
             return
         self.log_level = self._log_density(current) + math.log(self.stream.uniform())
@@ -632,7 +637,6 @@ class Chain:
             left = max(self._step_out(left, -width), self.low)
             right = min(self._step_out(right, width), self.high)
         _: cython.int
-        m: cython.Py_ssize_t
         for _ in range(MAX_SHRINKS):
             value: cython.double = left + self.stream.uniform() * (right - left)
             if self._is_in_slice(value):

@@ -56,6 +56,22 @@ def _is_loss(value: Any) -> bool:
 
 def _are_losses(value: Any) -> bool:
     checks = dict.fromkeys(LOSSES, _is_loss) | {"folds": _is_count, "rows": _is_count}
+    return _has(value, checks | {"formula": _is_formula})
+
+
+def _is_formula(value: Any) -> bool:
+    texts = dict.fromkeys(("method", "verdict"), lambda one: isinstance(one, str))
+    numbers = dict.fromkeys(("difference", "standard_error"), _is_number)
+    return _has(value, {**texts, **numbers}) and len(value) == 4
+
+
+def _is_ratio(value: Any) -> bool:
+    ends = dict.fromkeys(("estimate", "low", "high"), lambda end: _is_number(end, "inf", "nan"))
+    return _has(value, ends) and len(value) == len(ends)
+
+
+def _has(value: Any, checks: dict[str, Callable[[Any], bool]]) -> bool:
+    """Whether a value is an object whose entries pass these checks."""
     return isinstance(value, dict) and all(
         key in checks and checks[key](item) for key, item in value.items()
     )
@@ -91,8 +107,12 @@ METADATA_KEYS: dict[str, Kind] = {
     "data": _FINGERPRINT,
     "losses": (
         _are_losses,
-        "log_loss and brier_score, each with before, after and one_map, and the numbers of folds "
-        "and rows",
+        "log_loss and brier_score, each with before, after and one_map, the numbers of folds and "
+        "rows, and a formula",
+    ),
+    "observed_expected": (
+        lambda value: _has(value, {"before": _is_ratio, "after": _is_ratio, "level": _is_number}),
+        "before and after, each with estimate, low and high, and the level",
     ),
     "parent": _FINGERPRINT,
     "notes": (lambda _: True, "anything"),

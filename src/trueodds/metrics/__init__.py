@@ -35,7 +35,15 @@ from trueodds.metrics._evaluation import (
     evaluate_counts,
 )
 from trueodds.metrics._exact_test import BinTests, ExactTest
-from trueodds.metrics._groups import GroupCounts, GroupTest, evaluate_groups, group_test
+from trueodds.metrics._groups import (
+    Excess,
+    GroupCounts,
+    GroupTest,
+    WorstGroupError,
+    evaluate_groups,
+    group_test,
+    worst_group_error,
+)
 from trueodds.metrics._intervals import (
     MetricComparison,
     MetricInterval,
@@ -52,12 +60,9 @@ from trueodds.metrics._losses import (
     scaled_brier_score,
 )
 from trueodds.metrics._multicalibration import (
-    GroupGap,
     MulticalibrationError,
     Segment,
-    WorstGroupError,
     multicalibration_error,
-    worst_group_error,
 )
 from trueodds.metrics._positive_rate import PositiveRate, estimate_positive_rate
 from trueodds.metrics._recalibration import (
@@ -85,8 +90,8 @@ __all__ = [
     "CurveErrors",
     "Evaluation",
     "ExactTest",
+    "Excess",
     "GroupCounts",
-    "GroupGap",
     "GroupTest",
     "GroupValidation",
     "MetricComparison",

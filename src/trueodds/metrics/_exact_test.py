@@ -127,17 +127,6 @@ class ExactTest:
         """How many of mean, slope and bins were tested."""
         return 1 + (self.slope is not None) + (self.bins is not None)
 
-    @property
-    def worst_between(self) -> tuple[float, float] | None:
-        """The ends of the bin with the smallest p-value; None if the whole shows more."""
-        if self.bins is None:
-            return None
-        worst = int(np.argmin(self.bins.p_value))
-        slope = 1.0 if self.slope is None else self.slope
-        if self.bins.together >= min(self.mean, slope):
-            return None
-        return float(self.bins.low[worst]), float(self.bins.high[worst])
-
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         bins = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueodds.basics.shown import shown
-from trueodds.basics.wording import count_text, counted, p_text, percent_text
+from trueodds.basics.wording import count_text, counted, p_text, percent_text, times_text
 from trueodds.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ FEW_ROWS = 100
 """Rows below which a finding of no miscalibration has a caution."""
 SMALL_ERROR = 0.02
 """Error that is called small, relative with two classes and absolute with several."""
+NAMES_OF_EVENTS = {"positive": ("positives", "negatives"), "right": ("right", "wrong")}
+"""What rows with the event, and those without it, are called."""
 PARTS = 5
 CLEAR = 3.0
 """Standard errors at or above which a part of the scale is named."""
@@ -40,7 +42,7 @@ def finding(found: Evaluation, tolerance: float = SMALL_ERROR, groups: Groups = 
     parts += _places(found.curve)
     error = found.metrics["debiased_calibration_error"].estimate
     if not parts:
-        parts.append(f"No score range is clearly off; the typical error is {percent_text(error)}")
+        parts.append(f"No score range is clearly off; the typical error is {_typical(found)}")
     spread = np.sqrt(found.prevalence * (1 - found.prevalence))
     small = abs(expected - happened) <= tolerance * happened and error <= tolerance * spread
     head = "Not calibrated, but the error is small." if small else "Not calibrated."
@@ -62,11 +64,19 @@ def class_finding(
     confidence, accuracy = percent_text(found.mean_confidence), percent_text(right)
     if confidence == accuracy:
         size = f"Mean confidence equals accuracy ({accuracy}), but the typical error is "
-        size += percent_text(error)
+        size += _typical(found)
     else:
         size = f"The model is {'overconfident' if gap > 0 else 'underconfident'}: "
         size += f"its mean confidence is {confidence}, its accuracy {accuracy}"
     return f"{head} {size} ({chance}).{_also(groups)}"
+
+
+def _typical(found: Evaluation | ClassEvaluation) -> str:
+    """The debiased error; its upper bound where the estimate is cut off at 0."""
+    error = found.metrics["debiased_calibration_error"]
+    if error.estimate > 0 or not np.isfinite(error.high):
+        return percent_text(error.estimate)
+    return f"less than {percent_text(error.high)}"
 
 
 def _flagged(groups: Groups) -> list[dict[str, Any]]:
@@ -101,21 +111,29 @@ def _also(groups: Groups) -> str:
 
 
 def _worst(flagged: list[dict[str, Any]]) -> str:
-    """Describe the first flagged group; groups are sorted."""
+    """Describe the first flagged group, which is the worst, where it is off most."""
     group = flagged[0]
     name = f"{group['column']} = {group['value']}"
     p = group["p_adjusted"] if group["p_adjusted"] is not None else group["p_value"]
     where = f"In {name}" if len(flagged) == 1 else f"In the worst, {name}"
+    worst, event = group["worst"], group["event"]
+    events, others = NAMES_OF_EVENTS[event]
+    predicted = percent_text(worst["predicted"])
+    if worst["between"] is None:
+        said = f"the model predicts {predicted} on average"
+    else:
+        said = f"when the model predicts {predicted}"
+    joint = ", " if worst["between"] is not None else "; "
     return (
-        f"{where}, the model predicts {percent_text(group['predicted'])} on average; "
-        f"{_are_positive(group['observed'])} (adjusted {p_text(p)})."
+        f"{where}, {said}{joint}{_happen(worst['observed'], event)} "
+        f"({times_text(worst, events, others)}; adjusted {p_text(p)})."
     )
 
 
-def _are_positive(share: float) -> str:
+def _happen(share: float, event: str = "positive") -> str:
     if share in (0.0, 1.0):
-        return "none are positive" if share == 0 else "all are positive"
-    return f"{percent_text(share)} are positive"
+        return f"none are {event}" if share == 0 else f"all are {event}"
+    return f"{percent_text(share)} are {event}"
 
 
 def _number_off(expected: float, happened: float) -> str:
@@ -149,9 +167,7 @@ def _places(curve: ReliabilityCurve) -> list[str]:
         clear = np.flatnonzero(side & (np.abs(z) > CLEAR))
         if len(clear):
             worst = clear[np.argmax(np.abs(z[clear]))]
-            said.append(
-                f"when it predicts {percent_text(mean[worst])}, {_are_positive(seen[worst])}"
-            )
+            said.append(f"when it predicts {percent_text(mean[worst])}, {_happen(seen[worst])}")
     if not said:
         return []
     text = "; ".join(said)

@@ -1,40 +1,31 @@
-"""How far off the worst segment or group is: multicalibration error and worst-group error."""
+"""How far off the worst segment of several columns is: multicalibration error."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 from trueodds.basics.wording import p_text, percent_text
 from trueodds.inputs import (
-    Band,
     Floats,
     GroupColumn,
     as_generator,
-    band_ends,
     check_integer,
-    check_level,
 )
-from trueodds.metrics._groups import GroupCounts, group_counts, read_grouped
+from trueodds.metrics._groups import read_grouped
 from trueodds.metrics._sample import Forecasts, finite_or_none
 from trueodds.numerics.binning import run_starts
 
 __all__ = [
-    "GroupGap",
     "MulticalibrationError",
     "Segment",
-    "WorstGroupError",
     "multicalibration_error",
-    "open_gap",
-    "worst_group_error",
-    "worst_of_gaps",
 ]
 
 BLOCK_VALUES = 1 << 21
@@ -60,6 +51,8 @@ class Segment:
         ``error`` divided by its standard deviation if the probabilities were right.
     between : tuple of float
         The probabilities at the ends of that interval.
+    too_high : bool
+        Whether the probabilities there exceed the frequency.
 
     Examples
     --------
@@ -76,6 +69,7 @@ class Segment:
     error: float
     deviations: float
     between: tuple[float, float]
+    too_high: bool
 
     @property
     def name(self) -> str:
@@ -110,14 +104,15 @@ class MulticalibrationError:
     n_segments : int
         Segments that were measured.
     worst : Segment
+        The segment with the largest ``deviations``, which is where the evidence is strongest.
 
     Examples
     --------
     >>> from trueodds.metrics import multicalibration_error
     >>> found = multicalibration_error([0] * 40, [0.5] * 40, ["a"] * 40)
     >>> print(found)
-    Multicalibration error 0.5 (6.3 standard deviations, p = 0.005). Worst of 2 segments: all rows,
-    40 rows with 50% predicted and 0% observed.
+    Multicalibration error 0.5 (6.3 standard deviations, p = 0.005). Strongest evidence of 2
+    segments: all rows, 40 rows, where probabilities of 50% are too high.
     """
 
     error: float
@@ -128,11 +123,13 @@ class MulticalibrationError:
 
     def __str__(self) -> str:
         worst = self.worst
+        low, high = (percent_text(end) for end in worst.between)
+        where = f"of {low}" if low == high else f"from {low} to {high}"
         return (
             f"Multicalibration error {self.error:.2g} ({self.deviations:.1f} standard deviations, "
-            f"{p_text(self.p_value)}). Worst of {self.n_segments:,} segments: {worst.name}, "
-            f"{worst.rows:,} rows with {percent_text(worst.predicted)} predicted and "
-            f"{percent_text(worst.observed)} observed."
+            f"{p_text(self.p_value)}). Strongest evidence of {self.n_segments:,} segments: "
+            f"{worst.name}, {worst.rows:,} rows, where probabilities {where} are too "
+            f"{'high' if worst.too_high else 'low'}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,7 +227,7 @@ def multicalibration_error(
     min_rows = check_integer(min_rows, "min_rows", 1)
     max_segments = check_integer(max_segments, "max_segments", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 1)
-    view, columns, kept = read_grouped(
+    view, columns, kept, _ = read_grouped(
         y_true,
         y_prob,
         groups,
@@ -372,7 +369,8 @@ def _segment(
     prob = cells.prob[at]
     sums = np.append(0.0, np.cumsum(cells.residual[at]))
     ends = np.append(0, np.flatnonzero(np.append(prob[1:] > prob[:-1], True)) + 1)
-    low, high = sorted((int(ends[sums[ends].argmin()]), int(ends[sums[ends].argmax()])))
+    least, most = int(ends[sums[ends].argmin()]), int(ends[sums[ends].argmax()])
+    low, high = sorted((least, most))
     weight = cells.weight[at].sum()
     return Segment(
         values=values,
@@ -382,6 +380,7 @@ def _segment(
         error=float(np.ptp(sums[ends]) / weight),
         deviations=deviations,
         between=(float(prob[min(low, len(prob) - 1)]), float(prob[max(high - 1, 0)])),
+        too_high=most < least,
     )
 
 
@@ -404,209 +403,3 @@ def _p_value(
             np.maximum(largest, part.deviations(residuals).max(axis=1), out=largest)
         reached += int((largest >= least).sum())
     return (reached + 1) / (n_resamples + 1)
-
-
-@dataclass(frozen=True)
-class GroupGap:
-    """A group's mean difference between events and probabilities.
-
-    Attributes
-    ----------
-    column, value : str
-        What the group is called: ``column`` has this ``value``.
-    rows : int
-    predicted, observed : float
-        Mean probability, and frequency of the event.
-    low, high : float
-        Interval of ``gap``; the intervals of all groups hold together.
-    band : Band or None
-        The edges of a band of numbers: ``low`` belongs to it, ``high`` does not.
-
-    Examples
-    --------
-    >>> from trueodds.metrics import worst_group_error
-    >>> found = worst_group_error([0] * 40 + [1] * 40, [0.5] * 80, ["a"] * 40 + ["b"] * 40)
-    >>> [(group.value, group.gap) for group in found.groups]
-    [('a', 0.5), ('b', -0.5)]
-    """
-
-    column: str
-    value: str
-    rows: int
-    predicted: float
-    observed: float
-    low: float
-    high: float
-    band: Band | None = None
-
-    @property
-    def gap(self) -> float:
-        """Mean probability less frequency: above 0 if the probabilities are too high."""
-        return self.predicted - self.observed
-
-    @property
-    def at_least(self) -> float:
-        """The least size of the gap in its interval."""
-        return max(0.0, self.low, -self.high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        ends = {"band": band_ends(self.band)}
-        return {**asdict(self), **ends, "gap": self.gap, "at_least": self.at_least}
-
-
-@dataclass(frozen=True)
-class WorstGroupError:
-    """The result of :func:`worst_group_error`.
-
-    Attributes
-    ----------
-    error : float
-        Largest absolute gap of a group.
-    low, high : float
-        Its interval.
-    worst : GroupGap
-        The group with that gap.
-    groups : list of GroupGap
-        All groups, the largest absolute gap first.
-    left_out : int
-        Groups with fewer than ``min_rows`` rows.
-    level : float
-        Confidence level of the intervals of all groups together.
-
-    Examples
-    --------
-    >>> from trueodds.metrics import worst_group_error
-    >>> found = worst_group_error([0] * 40 + [1] * 40, [0.5] * 80, ["a"] * 40 + ["b"] * 40)
-    >>> found.error, round(found.low, 2), found.high
-    (0.5, 0.41, 0.5)
-    >>> print(found)
-    Worst group: group = a, 40 rows with 50% predicted and 0% observed. The largest gap of 2 groups
-    is between 41% and 50% (90% confidence).
-    """
-
-    error: float
-    low: float
-    high: float
-    worst: GroupGap
-    groups: list[GroupGap]
-    left_out: int
-    level: float
-
-    def __str__(self) -> str:
-        worst = self.worst
-        return (
-            f"Worst group: {worst.column} = {worst.value}, {worst.rows:,} rows with "
-            f"{percent_text(worst.predicted)} predicted and {percent_text(worst.observed)} "
-            f"observed. The largest gap of {len(self.groups):,} groups is between "
-            f"{percent_text(self.low)} and {percent_text(self.high)} "
-            f"({percent_text(self.level)} confidence)."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            **asdict(self),
-            "worst": self.worst.to_dict(),
-            "groups": [group.to_dict() for group in self.groups],
-        }
-
-
-def worst_group_error(
-    y_true: Any,
-    y_prob: Any,
-    groups: Any,
-    *,
-    sample_weight: Any = None,
-    counts: Any = None,
-    classes: Any = None,
-    level: float = 0.9,
-    min_rows: int = 30,
-) -> WorstGroupError:
-    """Measure the largest gap between mean probability and frequency in any group.
-
-    Use it to state how wrong the model is in the worst region, subject or site, with intervals for
-    all groups together. It does not see errors that cancel within a group;
-    :func:`multicalibration_error` does.
-
-    Parameters
-    ----------
-    y_true, y_prob, groups, sample_weight, counts, classes
-        As in :func:`group_test`.
-    level : float, default=0.9
-        Probability that the intervals of all groups hold.
-    min_rows : int, default=30
-        Groups with fewer rows are left out, unless all have fewer.
-
-    Returns
-    -------
-    WorstGroupError
-
-    Notes
-    -----
-    The interval of a group is Clopper and Pearson's for the mean true probability of its rows,
-    subtracted from the mean prediction, at the level 1 − (1 − ``level``) / g for g groups. If all
-    hold, the largest absolute gap is between the largest ``at_least`` and the largest absolute
-    end. With importances, the effective number of rows replaces the number of rows, and the
-    intervals are approximate. The estimate ``error`` itself is biased upward by chance if groups
-    are small.
-
-    References
-    ----------
-    Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the case
-    of the binomial.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from trueodds.metrics import worst_group_error
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.random(4000)
-    >>> town = rng.choice(["Bern", "Graz", "Linz"], 4000)
-    >>> y = rng.random(4000) < np.where(town == "Graz", 0.7 * p, p)
-    >>> found = worst_group_error(y, p, town)
-    >>> found.worst.value, round(found.low, 2), round(found.high, 2)
-    ('Graz', 0.1, 0.15)
-    """
-    level = check_level(level)
-    min_rows = check_integer(min_rows, "min_rows", 1)
-    view, columns, kept = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
-    found = [
-        open_gap(group)
-        for column in columns
-        for group in group_counts(column, column.codes[kept], view)
-    ]
-    return worst_of_gaps(found, level=level, min_rows=min_rows)
-
-
-def open_gap(group: GroupCounts) -> tuple[GroupGap, float]:
-    """The gap of a group without its interval, and the rows that the group is worth."""
-    table = group.table
-    observed = table.total_pos / table.total
-    predicted = float(table.score @ table.weight / table.total)
-    what = group.column, group.value, group.rows
-    return GroupGap(*what, predicted, observed, -math.inf, math.inf, group.band), table.effective
-
-
-def worst_of_gaps(
-    found: Sequence[tuple[GroupGap, float]], *, level: float = 0.9, min_rows: int = 30
-) -> WorstGroupError:
-    """:func:`worst_group_error` of groups that have been measured."""
-    large = [(gap, n) for gap, n in found if gap.rows >= min_rows] or found
-    tail = (1 - level) / len(large) / 2
-    gaps = []
-    for gap, n in large:
-        events = gap.observed * n
-        low = float(betaincinv(events, n - events + 1, tail)) if events > 0 else 0.0
-        high = float(betaincinv(events + 1, n - events, 1 - tail)) if events < n else 1.0
-        gaps.append(replace(gap, low=gap.predicted - high, high=gap.predicted - low))
-    gaps.sort(key=lambda gap: -abs(gap.gap))
-    return WorstGroupError(
-        error=abs(gaps[0].gap),
-        low=max(gap.at_least for gap in gaps),
-        high=max(max(-gap.low, gap.high) for gap in gaps),
-        worst=gaps[0],
-        groups=gaps,
-        left_out=len(found) - len(large),
-        level=level,
-    )

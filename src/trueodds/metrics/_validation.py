@@ -18,14 +18,11 @@ from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read
 from trueodds.metrics._groups import read_grouped
 from trueodds.metrics._intervals import MetricInterval, Units, _defined, _interval, read_units
 from trueodds.metrics._losses import brier_skill
-from trueodds.metrics._recalibration import (
-    intercept_model,
-    observed_and_expected,
-    slope_model,
-)
+from trueodds.metrics._recalibration import intercept_model, slope_model
 from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.metrics._tests import CalibrationTest, calibration_test
 from trueodds.numerics.concordance import concordance
+from trueodds.numerics.event_ratio import event_ratio
 from trueodds.numerics.local_regression import Kernel
 from trueodds.numerics.losses import row_losses
 
@@ -387,7 +384,7 @@ def _groups(
     if groups is None:
         return ()
     y_true, y_prob, sample_weight, counts, classes = rows
-    view, columns, kept = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
+    view, columns, kept, _ = read_grouped(y_true, y_prob, groups, sample_weight, counts, classes)
     belongs = None if clusters is None else np.asarray(clusters)[kept]
     found = []
     for column in columns:
@@ -416,26 +413,9 @@ def _undefined(level: float, method: str) -> MetricInterval:
 
 
 def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
-    observed, expected = observed_and_expected(view)
-    n, total = view.effective, view.total
-    ratio = observed / expected if expected else np.inf if observed else np.nan
-    tail = (1 - level) / 2
-    if not np.isfinite(ratio):
-        return MetricInterval(ratio, ratio, ratio, level, np.nan, "exact", NO_REPLICATES)
-    if view.hit.all() or not view.hit.any():
-        # The logarithm has no variance here: Clopper and Pearson's ends of the frequency.
-        end = total / expected
-        none = not view.hit.any()
-        low = 0.0 if none else tail ** (1 / n) * end
-        high = (1 - tail ** (1 / n)) * end if none else end
-        return MetricInterval(ratio, low, high, level, np.nan, "exact", NO_REPLICATES)
-    share = observed / total
-    variance = float(view.squares @ (view.hit - share) ** 2) / observed**2
-    factor = float(np.exp(ndtri(1 - tail) * np.sqrt(variance)))
-    error = ratio * float(np.sqrt(variance))
-    return MetricInterval(
-        ratio, ratio / factor, ratio * factor, level, error, "log-normal", NO_REPLICATES
-    )
+    ratio, low, high, error = event_ratio(view.hit, view.prob, view.weight, level)
+    method = "exact" if np.isnan(error) else "log-normal"
+    return MetricInterval(ratio, low, high, level, error, method, NO_REPLICATES)
 
 
 def _wald(view: Forecasts, level: float, notes: list[str]) -> dict[str, MetricInterval]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 import numpy as np
 
 from trueodds.basics.log import logger
+from trueodds.basics.wording import percent_text, share_percent_text
 from trueodds.calibrators import (
     Calibrator,
     FeatureCalibrator,
@@ -419,8 +420,11 @@ def mixture_map(maps: Sequence[CalibrationMap], weights: Sequence[float]) -> Cal
     )
 
 
-UNCHANGED = 0.01
-"""A mean change of probabilities that hardly any decision would notice."""
+UNCHANGED = 0.02
+"""A mean change of probabilities, relative to the rarer class, that few decisions would notice."""
+
+RARE = 0.1
+"""Base rate below which the change is also given relative to it."""
 
 MOST_ROWS = 100_000
 """Rows from which the mean change is computed: it is shown with two digits."""
@@ -443,5 +447,8 @@ def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
     change = np.abs(fitted.map_._apply_valid(scores) - before)
     weight = rows.row_weight[::every]
     size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
+    rate = min(rows.total_pos, rows.total_neg) / rows.total if scores.ndim == 1 else 0.5
     used += f" Scores changed by {size:.2g} on average"
-    return f"{used}, so calibration is hardly needed." if size < UNCHANGED else f"{used}."
+    if rate < RARE:
+        used += f", {share_percent_text(size / rate)} of the base rate of {percent_text(rate)}"
+    return f"{used}, so calibration is hardly needed." if size < UNCHANGED * rate else f"{used}."

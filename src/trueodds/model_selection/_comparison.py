@@ -44,6 +44,7 @@ from trueodds.inputs import (
 from trueodds.metrics import expected_calibration_error
 from trueodds.model_selection._folds import (
     Folds,
+    HeldOut,
     LossTable,
     cell_losses,
     deal_folds,
@@ -57,7 +58,6 @@ __all__ = [
     "CalibratorComparison",
     "Choice",
     "ComparisonOptions",
-    "HeldOut",
     "MethodRun",
     "Scoring",
     "choose",
@@ -147,6 +147,14 @@ class CalibratorComparison:
     _certain: frozenset[str]
     _cells: Rows
     _first_repeat: dict[str, list[HeldOut]]
+
+    @property
+    def formula_verdict(self) -> str | None:
+        """How ``formula_as_good`` does, in words: as well here, or slightly better."""
+        if self.formula_as_good is None:
+            return None
+        table = self._tables[self.scoring]
+        return table.verdict(self.formula_as_good, self.recommended)
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dict for each method, simplest first.
@@ -571,7 +579,7 @@ def choose(
     lowest = min(safe, key=table.mean)
     chosen = lowest
     if select == "one_se":
-        chosen = next(name for name in safe if _is_close(table, name, lowest))
+        chosen = next(name for name in safe if table.is_close(name, lowest))
     return Choice(chosen, _explain(table, WORDS[scoring], chosen, lowest, len(safe)))
 
 
@@ -583,7 +591,7 @@ def _formula_as_good(
     for name in table.losses:
         is_formula = _complexity(methods[name]) < most and np.isfinite(table.mean(name))
         usable = is_formula and name != recommended and name not in certain
-        if usable and _is_close(table, name, recommended):
+        if usable and table.is_close(name, recommended):
             return name
     return None
 
@@ -606,12 +614,8 @@ def _explain_recommended(
         return said
     gap, error = table.difference(formula, name)
     what = "Leaving the scores unchanged" if formula == base else f"A formula, {formula},"
-    return f"{said} {what} does as well here (difference {fixed(gap, 5)} ± {error:.5f})."
-
-
-def _is_close(table: LossTable, name: str, lowest: str) -> bool:
-    gap, error = table.difference(name, lowest)
-    return gap <= error
+    words = table.verdict(formula, name)
+    return f"{said} {what} {words} (difference {fixed(gap, 5)} ± {error:.5f})."
 
 
 def _explain(table: LossTable, word: str, chosen: str, lowest: str, count: int) -> str:
@@ -735,26 +739,6 @@ def read_compared_rows(
     rows = Rows.read(scores, y, sample_weight, counts, scale=scale, classes=classes)
     rows.of_positive_weight().check_two_classes()
     return rows
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Forecasts of one fitted method for what it has not seen.
-
-    Parameters
-    ----------
-    cell : ndarray of int
-        The cell of each forecast.
-    weight : ndarray
-    prob : ndarray of shape (n,) or (n, n_classes)
-    row : ndarray of int or None
-        The row of each forecast, if it is made for rows and not for cells.
-    """
-
-    cell: Labels
-    weight: Floats
-    prob: Floats
-    row: Labels | None = None
 
 
 @dataclass

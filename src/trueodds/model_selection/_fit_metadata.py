@@ -13,12 +13,10 @@ import numpy as np
 from trueodds.calibrators import Calibrator, method_name
 from trueodds.estimator import Estimator
 from trueodds.exceptions import InputError
-from trueodds.inputs import (
-    Floats,
-    check_instance,
-)
-from trueodds.maps import CalibrationMap
-from trueodds.model_selection._folds import fold_losses, json_number
+from trueodds.inputs import Floats, Weights, check_instance
+from trueodds.maps import CalibrationMap, IdentityMap
+from trueodds.model_selection._folds import fold_losses, json_number, mean_loss, take_features
+from trueodds.numerics.event_ratio import event_ratio
 from trueodds.rows import Rows
 
 __all__ = ["fit_metadata", "rows_metadata"]
@@ -34,6 +32,7 @@ def fit_metadata(
     sample_weight: Any = None,
     *,
     counts: Any = None,
+    features: Any = None,
     parent: CalibrationMap | None = None,
     notes: Any = None,
 ) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def fit_metadata(
     ----------
     calibrator : Calibrator
         Fitted.
-    scores, y, sample_weight, counts
+    scores, y, sample_weight, counts, features
         What it was fitted on.
     parent : CalibrationMap, default=None
         The map that this one replaces; its fingerprint is kept.
@@ -58,10 +57,12 @@ def fit_metadata(
         See ``docs/map-format.md``. It holds method and options, the choice of
         :class:`AutoCalibrator` with its reason, time and version; rows and positives, range of
         scores, and a fingerprint of the data. Log-loss and Brier score are given before the map
-        and after it. ``before`` is that of all rows; the
-        change is measured out of fold, on at most 10,000 rows and by five more fits of the method.
-        Losses are left out for methods that depend on the order of the rows, for mixtures, and for
-        methods that need features, except the out-of-fold log-loss of a tree and of one map.
+        and after it. ``before`` is that of all rows; the change is measured out of fold, on at most
+        50,000 rows (10,000 of several classes) and by five more fits of the method. Losses are left
+        out for mixtures, for methods that depend on the order of the rows, and without the
+        features that a method needs. Of two classes, ``observed_expected`` is the number of
+        positives over the number that was expected before the map and after it, on all rows, with
+        90% intervals.
 
     Examples
     --------
@@ -83,9 +84,12 @@ def fit_metadata(
     if not isinstance(calibrator, Calibrator):
         raise InputError(f"fit_metadata needs a calibrator; got {type(calibrator).__name__}.")
     calibrator._check_fitted("map_")
+    weight = Weights.read(sample_weight, counts, len(y))
+    if features is not None and weight is not None:  # rows of weight zero are left out
+        features = take_features(features, np.flatnonzero(weight.values))
     rows = calibrator.read_rows(scores, y, sample_weight, counts, calibrator.classes_)
-    class_rows = np.bincount(rows.codes, rows.row_counts, rows.n_classes)
-    metadata = rows_metadata(calibrator, rows, class_rows.astype(int).tolist())
+    class_rows = np.bincount(rows.codes, rows.row_counts, rows.n_classes).astype(int).tolist()
+    metadata = rows_metadata(calibrator, rows, class_rows, calibrator.map_, features)
     if parent is not None:
         check_instance(parent, CalibrationMap, "parent")
         metadata["parent"] = parent.fingerprint
@@ -96,6 +100,8 @@ def rows_metadata(
     calibrator: Calibrator,
     rows: Rows,
     class_rows: Sequence[int],
+    learned_map: CalibrationMap,
+    features: Any = None,
 ) -> dict[str, Any]:
     """:func:`fit_metadata` of validated rows, with the number of rows of each class."""
     import trueodds
@@ -119,19 +125,42 @@ def rows_metadata(
         metadata["effective_rows"] = rows.effective
     metadata["score_range"] = [json_number(rows.scores.min()), json_number(rows.scores.max())]
     metadata["data"] = _fingerprint(rows)
-    losses = None if learned is None else _losses(learned, rows)
+    if not several and (features is not None or not learned_map.features):
+        metadata["observed_expected"] = _observed_expected(learned_map, rows, features)
+    losses = None if learned is None else _losses(learned, rows, features)
     return metadata if losses is None else {**metadata, "losses": losses}
 
 
-def _losses(learned: Calibrator, rows: Rows) -> dict[str, Any] | None:
+LEVEL = 0.9
+
+
+def _observed_expected(learned: CalibrationMap, rows: Rows, features: Any) -> dict[str, Any]:
+    """Positives over the sum of their probabilities, of the scores and of the map's output."""
+    rows = rows.uncounted()
+    maps: dict[str, CalibrationMap] = {"after": learned}
+    if learned.scale != "raw":  # margins expect nothing
+        maps = {"before": IdentityMap(scale=learned.scale), **maps}
+    found: dict[str, Any] = {}
+    for name, one in maps.items():
+        given = {"features": features} if one.features else {}
+        prob = np.asarray(one(rows.scores, **given))
+        ends = event_ratio(rows.codes.astype(bool), prob, rows.weight, LEVEL)[:3]
+        found[name] = dict(zip(("estimate", "low", "high"), map(json_number, ends), strict=True))
+    return {**found, "level": LEVEL}
+
+
+def _losses(learned: Calibrator, rows: Rows, features: Any) -> dict[str, Any] | None:
     """Those that the fit has measured itself; else measured now."""
     after = vars(learned).get("out_of_fold_log_loss_")
     if after is None:
-        return fold_losses(learned, rows)
+        missing = learned.needs_features and features is None
+        return None if missing else fold_losses(learned, rows, features)
     if np.isnan(after):
         return None
-    one_map = vars(learned)["one_map_log_loss_"]
-    return {"log_loss": {"after": json_number(after), "one_map": json_number(one_map)}}
+    found = {"after": after, "one_map": vars(learned)["one_map_log_loss_"]}
+    if learned.scale != "raw":
+        found = {"before": mean_loss("log_loss", learned.scale, rows), **found}
+    return {"log_loss": {name: json_number(loss) for name, loss in found.items()}}
 
 
 def _options(calibrator: Calibrator) -> dict[str, Any]:

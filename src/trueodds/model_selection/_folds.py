@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import copy
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trueodds.basics.log import logger
 from trueodds.basics.threads import BLOCK_ROWS
 from trueodds.basics.warned import ignored_warnings
-from trueodds.calibrators import Calibrator
+from trueodds.calibrators import Calibrator, find_calibrator
 from trueodds.engines.sample import sample_positions
 from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
 from trueodds.inputs import Floats, InputScale, Labels, Weights
@@ -22,16 +23,16 @@ from trueodds.numerics.losses import Loss, row_losses
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
-if TYPE_CHECKING:
-    from trueodds.model_selection._comparison import HeldOut
-
 __all__ = [
     "Folds",
+    "HeldOut",
     "LossTable",
     "cell_losses",
     "deal_folds",
     "fold_losses",
     "json_number",
+    "mean_loss",
+    "take_features",
     "weights_of",
     "whole_rows",
 ]
@@ -157,6 +158,26 @@ def _fold_of_row(
     return fold
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Forecasts of one fitted method for what it has not seen.
+
+    Parameters
+    ----------
+    cell : ndarray of int
+        The cell of each forecast.
+    weight : ndarray
+    prob : ndarray of shape (n,) or (n, n_classes)
+    row : ndarray of int or None
+        The row of each forecast, if it is made for rows and not for cells.
+    """
+
+    cell: Labels
+    weight: Floats
+    prob: Floats
+    row: Labels | None = None
+
+
 def cell_losses(metric: Loss, cells: Rows, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
     """The loss of each cell, averaged over its rows and over the repeats; and of each fold."""
     total, weight = np.zeros(len(cells)), np.zeros(len(cells))
@@ -169,6 +190,10 @@ def cell_losses(metric: Loss, cells: Rows, held_out: list[HeldOut]) -> tuple[Flo
         total += np.bincount(cell, loss, len(total))
         weight += np.bincount(cell, w, len(weight))
     return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0), by_fold
+
+
+CLEARLY = 2.0
+"""Standard errors beyond which a formula is called better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +233,18 @@ class LossTable:
             return (0.0 if np.isnan(gap) else gap), np.inf
         return float(self._mean(a - b)), self._error(a - b)
 
+    def is_close(self, method: str, lowest: str) -> bool:
+        """Whether a loss is at most one standard error of the difference above another."""
+        gap, error = self.difference(method, lowest)
+        return gap <= error
+
+    def verdict(self, formula: str, other: str) -> str:
+        """What to say of a formula that is close: as good, or better beyond chance."""
+        gap, error = self.difference(formula, other)
+        if gap >= -CLEARLY * error:
+            return "does as well here"
+        return "is slightly better here; the default is safer, as it assumes no shape of the error"
+
     def relative_gain(self, method: str, base: str) -> tuple[float, float] | None:
         """1 − loss/loss of ``base`` with its standard error (delta method, paired).
 
@@ -244,61 +281,127 @@ class LossTable:
 
 
 FOLDS = 5
-MOST_ROWS = 10_000
+MOST_ROWS = {True: 50_000, False: 10_000}
+"""Rows that losses are measured on: of two classes, and of several, whose fits take longer."""
 MOST_ROWS_OF_SLOW = 2_000
 """For methods that are not compared by default, most of them for their time."""
 SEED = 0
 METRICS: tuple[Loss, ...] = ("log_loss", "brier_score")
+FORMULAS = ("temperature", "logistic", "beta")
+"""Formulas of a few numbers that may do as well as a curve of many, the simplest first."""
 
 
-def fold_losses(calibrator: Calibrator, rows: Rows) -> dict[str, Any] | None:
+def fold_losses(calibrator: Calibrator, rows: Rows, features: Any = None) -> dict[str, Any] | None:
     """Losses of all rows before the map and, out of fold, after it; None if not available.
 
-    ``before`` is exact. The change by the map is measured out of fold on at most ten thousand
-    rows, whose number is ``rows``, and added to it. A paired difference varies much less from
-    sample to sample than a loss does. If a loss is infinite, ``after`` is that of these rows.
+    ``before`` is exact. The change by the map is measured out of fold on at most 50,000 rows
+    (10,000 of several classes), whose number is ``rows``, and added to it. A paired difference
+    varies much less from sample to sample than a loss does. If a loss is infinite, ``after`` is
+    that of these rows. For a curve of two classes, ``formula`` is the simplest formula that does
+    as well, with the difference of log-loss from the curve.
 
-    The result is None for a method that needs features or depends on the order of rows, and if no
-    row can be held out.
+    The result is None for a method that depends on the order of rows, and if no row can be held
+    out.
     """
-    if calibrator.needs_features or not calibrator.ignores_row_order:
+    with_features = calibrator.needs_features
+    if not (with_features or calibrator.ignores_row_order):
         return None
-    most = MOST_ROWS if calibrator.is_compared(rows.n_classes) else MOST_ROWS_OF_SLOW
+    binary = rows.n_classes == 2
+    is_fast = calibrator.is_compared(rows.n_classes)
     rows = _with_codes(rows.uncounted())
-    cells, cell_of_row = _sampled(rows, most).distinct()
+    sample, kept = _sampled(rows, MOST_ROWS[binary] if is_fast else MOST_ROWS_OF_SLOW)
+    cells, cell_of_row = sample.distinct()
     n_rows = int(whole_rows(cells).sum())
     start = time.perf_counter()
     try:
         folds = deal_folds(cells, cell_of_row, min(FOLDS, n_rows), SEED)
         with ignored_warnings(TrueoddsWarning):  # the fit itself has said it
-            parts = [
-                (test, folds.test_weight(fold)[test], _forecast(calibrator, folds, fold, test))
-                for fold in range(folds.n_folds)
-                if len(test := folds.test_cells(fold))
-            ]
+            if with_features:
+                held_out = _held_out_rows(calibrator, sample, features, kept, folds)
+            else:
+                held_out = _held_out_cells(calibrator, folds)
+        if held_out is None:
+            return None
     except (InputError, ArithmeticError, np.linalg.LinAlgError):
         return None
-    seconds = time.perf_counter() - start
-    logger.info("measured losses of %s rows out of fold in %.3f s", f"{n_rows:,}", seconds)
     found: dict[str, Any] = {"folds": folds.n_folds, "rows": n_rows}
+    table = LossTable(weights_of(cells), {})
     for metric in METRICS:
-        after = sum(
-            float(weight @ row_losses(metric, cells.codes[test], prob))
-            for test, weight, prob in parts
-        )
-        after /= cells.total
+        table.losses[metric] = cell_losses(metric, cells, held_out)[0]
+        after = table.mean(metric)
         if calibrator.scale == "raw":  # margins have no loss
             found[metric] = {"after": json_number(after)}
             continue
-        before = _mean_loss(metric, calibrator.scale, rows)
-        sampled = _mean_loss(metric, calibrator.scale, cells)
+        before = mean_loss(metric, calibrator.scale, rows)
+        sampled = mean_loss(metric, calibrator.scale, cells)
         if np.isfinite([before, sampled, after]).all():
             after = max(before + (after - sampled), 0.0)
         found[metric] = {"before": json_number(before), "after": json_number(after)}
+    if binary and calibrator.complexity >= find_calibrator("isotonic").complexity:
+        known = np.isfinite(table.mean("log_loss")) and not with_features
+        formula = None if not known else _formula(calibrator, cells, folds, table)
+        found |= {} if formula is None else {"formula": formula}
+    seconds = time.perf_counter() - start
+    logger.info("measured losses of %s rows out of fold in %.3f s", f"{n_rows:,}", seconds)
     return found
 
 
-def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
+def _formula(
+    calibrator: Calibrator, cells: Rows, folds: Folds, table: LossTable
+) -> dict[str, Any] | None:
+    """The simplest formula whose log-loss is within one standard error of that of the curve."""
+    for name in FORMULAS:
+        with suppress(InputError, ArithmeticError), ignored_warnings(TrueoddsWarning):
+            held_out = _held_out_cells(find_calibrator(name)(scale=calibrator.scale), folds)
+            table.losses[name] = cell_losses("log_loss", cells, held_out)[0]
+            if np.isfinite(table.mean(name)) and table.is_close(name, "log_loss"):
+                gap, error = table.difference(name, "log_loss")
+                words = table.verdict(name, "log_loss")
+                return {
+                    "method": name,
+                    "verdict": words,
+                    "difference": json_number(gap),
+                    "standard_error": json_number(error),
+                }
+    return None
+
+
+def take_features(features: Any, rows: Labels) -> Any:
+    """Some rows of an array or a frame."""
+    from sklearn.utils import _safe_indexing  # it takes longer to import than most fits
+
+    return _safe_indexing(features, rows)
+
+
+def _held_out_cells(calibrator: Calibrator, folds: Folds) -> list[HeldOut]:
+    """Forecasts of what each fold held out, by a method that rows of equal score are alike to."""
+    options = calibrator.get_params(deep=False)
+    found = []
+    for fold in range(folds.n_folds):
+        test = folds.test_cells(fold)
+        if len(test):
+            learned = type(calibrator)(**copy.deepcopy(options)).fit_map(folds.train_rows(fold))
+            prob = learned._apply_valid(folds.cells.scores[test])
+            found.append(HeldOut(test, folds.test_weight(fold)[test], prob))
+    return found
+
+
+def _held_out_rows(
+    calibrator: Calibrator, rows: Rows, features: Any, kept: Labels | None, folds: Folds
+) -> list[HeldOut] | None:
+    """The same by a method that needs features; None if it cannot be fitted."""
+    from trueodds.model_selection._comparison import run_methods
+
+    if kept is not None:
+        features = take_features(features, kept)
+    methods = {"": calibrator}
+    runs = run_methods(
+        methods, rows, calibrator.scale, features, [folds], n_jobs=None, progress=False
+    )
+    return runs[""].held_out if runs[""].error is None else None
+
+
+def mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
     """Loss of scores that no map has changed; in blocks, since rows of many classes are large."""
     identity, total, weight = IdentityMap(scale=scale), 0.0, rows.row_weight
     for start in range(0, len(rows), BLOCK_ROWS):
@@ -308,27 +411,21 @@ def _mean_loss(metric: Loss, scale: InputScale, rows: Rows) -> float:
     return total / float(weight.sum())
 
 
-def _forecast(calibrator: Calibrator, folds: Folds, fold: int, test: Labels) -> Floats:
-    options = copy.deepcopy(calibrator.get_params(deep=False))
-    learned = type(calibrator)(**options).fit_map(folds.train_rows(fold))
-    return learned._apply_valid(folds.cells.scores[test])
-
-
 def _with_codes(rows: Rows) -> Rows:
     """Rows with whole numbers as codes, also those of two classes."""
     return replace(rows, codes=rows.codes.astype(np.intp, copy=False))
 
 
-def _sampled(rows: Rows, most: int) -> Rows:
-    """All rows; of many, a sample in which every instance is as likely."""
+def _sampled(rows: Rows, most: int) -> tuple[Rows, Labels | None]:
+    """All rows; of many, a sample in which every instance is as likely, and its places."""
     units = whole_rows(rows)
     ends = np.cumsum(units)
     if ends[-1] <= most:
-        return rows
+        return rows, None
     drawn = np.searchsorted(ends, sample_positions(int(ends[-1]), most, SEED), side="right")
     index, counts = np.unique(drawn, return_counts=True)
     weight = weights_of(rows).take(index).share(counts, units[index])
-    return replace(rows.take(index), weight=weight)
+    return replace(rows.take(index), weight=weight), index
 
 
 def whole_rows(rows: Rows) -> Labels:

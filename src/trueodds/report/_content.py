@@ -245,10 +245,8 @@ def build_report(
         out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
         baseline = comparison.methods[0]
         recommended = comparison.recommended
-        shown = _shown_method(table, recommended)
-        for row in table:
-            row["recommended"] = row["method"] == recommended
-        by_group = group_table(columns, rows, sample, out_of_fold[shown], level=level)
+        one_map = _shown_method(table, recommended)
+        by_group = group_table(columns, rows, sample, out_of_fold[one_map], level=level)
         pooled = None
         if by_group["significant_before"]:
             pooled = compare_calibrators(
@@ -265,35 +263,44 @@ def build_report(
                 level=level,
             )
         if pooled is not None and "group" in pooled.methods:  # a date is no feature
-            after = _columns(pooled.out_of_fold["group"])
-            found = group_table(columns, rows, sample, after, level=level)
+            with_groups = _columns(pooled.out_of_fold["group"])
+            found = group_table(columns, rows, sample, with_groups, level=level)
             add_pooled(by_group, found, method_rows(pooled)[-1])
         diagnosis = diagnose(rows, by_group, seed, level)
+        judged = verdict(
+            diagnosis,
+            table,
+            one_map,
+            level=level,
+            default=one_map in (default_method(2), default_method(3)),
+            formula=_formula(comparison),
+            formula_verdict=comparison.formula_verdict,
+            groups=by_group,
+        )
+        shown = "group" if judged["method"] == "group" else one_map
+        if judged["pooled"] is not None:  # what is recommended is listed and drawn
+            table.append(method_rows(pooled)[-1])
+            out_of_fold["group"] = with_groups
+        for row in table:
+            row["recommended"] = row["method"] == (shown if shown == "group" else recommended)
         content = {
             "format": FORMAT,
             "version": VERSION,
             "title": names.get("title", "Are these probabilities calibrated?"),
             "level": level,
             "data": _data_summary(rows, sample, names, scale),
-            "verdict": verdict(
-                diagnosis,
-                table,
-                shown,
-                level=level,
-                default=shown in (default_method(2), default_method(3)),
-                formula=_formula(comparison),
-                groups=by_group,
-            ),
+            "verdict": judged,
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
             "figures": headline_figures(sample, out_of_fold, table, shown, level=level, seed=seed),
             "baseline": baseline,
             "shown_method": shown,
+            "one_map": one_map,
             "methods": table,
-            "explanation": _explanation(comparison),
+            "explanation": _explanation(comparison, judged["pooled"]),
             "folds": int(comparison.n_folds),
             "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
-            "uncertainty": uncertainty(comparison, shown, sample, scale, level),
+            "uncertainty": uncertainty(comparison, one_map, sample, scale, level),
             "costs": decision_costs(sample, out_of_fold, baseline, level),
             "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
             "groups": by_group,
@@ -309,7 +316,7 @@ def build_report(
                     "max_rows": int(max_rows),
                     "level": level,
                     **_limits(at_most, risk, confidence),
-                    "calibrators": [row["method"] for row in table],
+                    "calibrators": list(comparison.methods),
                 },
             ),
         }
@@ -383,13 +390,16 @@ def _shown_method(table: list[dict[str, Any]], best: str) -> str:
     return str(max(others, key=lambda row: row["gain"])["method"])
 
 
-def _explanation(comparison: CalibratorComparison) -> str:
+def _explanation(comparison: CalibratorComparison, pooled: str | None) -> str:
     """Return the reason for the choice, with the method names of the page."""
     sentence = comparison.explanation
     for name in comparison.methods:
         shown = show_method(name).replace("\\", r"\\")
         sentence = re.sub(rf"\b{re.escape(name)}\b", shown, sentence)
-    return sentence[:1].upper() + sentence[1:]
+    sentence = sentence[:1].upper() + sentence[1:]
+    if pooled is None:
+        return sentence
+    return f"{pooled[:1].upper()}{pooled[1:]}. Of the maps for all groups alike: {sentence}"
 
 
 # ----- where the numbers come from, and how to get them again -------------------------------------

@@ -252,6 +252,7 @@ def group_table(
         (event_of(rows.prob, rows.codes, rows.weight), rows.index),
         (event_of(after, sample.codes, sample.weight), sample.index),
         level=level,
+        event="positive" if rows.binary else "right",
     )
     entries = [
         {
@@ -288,19 +289,30 @@ def add_pooled(table: dict[str, Any], pooled: dict[str, Any], method: dict[str, 
         entry["pooled"] = other["after"]
 
 
+SIDE_NUMBERS = (
+    *("predicted", "observed", "observed_low", "observed_high"),
+    *("gap", "gap_low", "gap_high", "gap_at_least", "p_value", "p_adjusted"),
+)
+
+
 def _side(test: GroupTest) -> dict[str, Any]:
     plain = test.to_dict()
-    between = plain["worst_between"]
     return {
         "rows": test.rows,
-        "worst_between": None if between is None else [number(end) for end in between],
+        "event": test.event,
+        "whole": _rounded(plain["whole"]),
+        "worst": _rounded(plain["worst"]),
         "too_small": test.too_small,
         "flagged": test.flagged,
-        **{
-            key: number(plain[key])
-            for key in ("predicted", "observed", "observed_low", "observed_high")
-            + ("gap", "gap_at_least", "p_value", "p_adjusted")
-        },
+        **{key: number(plain[key]) for key in SIDE_NUMBERS},
+    }
+
+
+def _rounded(excess: dict[str, Any]) -> dict[str, Any]:
+    between = excess["between"]
+    return {
+        **{key: number(value) for key, value in excess.items() if key != "between"},
+        "between": None if between is None else [number(end) for end in between],
     }
 
 

@@ -75,6 +75,7 @@ def verdict(
     level: float,
     default: bool = False,
     formula: str | None = None,
+    formula_verdict: str | None = "does as well here",
     groups: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the finding and the recommendation as sentences.
@@ -92,7 +93,9 @@ def verdict(
     default : bool, default=False
         Whether ``recommended`` is the default calibrator.
     formula : str, default=None
-        A parametric method that does as well.
+        A parametric method that does as well or better.
+    formula_verdict : str
+        Which of the two, in words.
     groups : dict, default=None
         The table of groups, with what pooled effects of the groups gain.
     """
@@ -101,18 +104,22 @@ def verdict(
     name = "the default" if default else phrase_method(recommended)
     status, words = _recommend(diagnosis, chosen, name, level, alone=chosen is rows[0])
     if status == "calibrate" and formula is not None:
-        words += f"; {phrase_method(formula)} is a formula that does as well here"
+        words += f"; {phrase_method(formula)} is a formula that {formula_verdict}"
     pooled = _pooled(groups, level)
     if pooled is not None and status == "calibrate":
         words += f"; {pooled}"
     elif pooled is not None:
         status, words = "groups", f"calibrate; {pooled}, which one map for all rows cannot do"
+    method = recommended if status == "calibrate" else rows[0]["method"]
+    if status == "groups" and pooled is not None:
+        method = "group"
     return {
         "sentence": f"{finding} Recommendation: {words}.",
         "finding": finding,
         "recommendation": words,
         "status": status,
-        "method": recommended if status == "calibrate" else rows[0]["method"],
+        "method": method,
+        "pooled": pooled,
         "formula": formula if status == "calibrate" else None,
         "gain": chosen["gain"],
         "gain_low": chosen["gain_low"],

@@ -7,7 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from trueodds.basics.wording import interval_percent_text, share_percent_text, signed_percent_text
+from trueodds.basics.wording import (
+    interval_percent_text,
+    places_of_changes,
+    share_percent_text,
+    signed_percent_text,
+)
 from trueodds.cli import options as o
 from trueodds.cli.chosen_method import chosen_methods
 from trueodds.cli.output import emit_json, interval, number, say, show_table
@@ -99,21 +104,25 @@ def _explanation(comparison: Any) -> str:
     if formula is None:
         return f"{words}."
     as_good = "leaving the scores unchanged" if formula == "identity" else f"{formula}, a formula,"
-    return f"{words}; {as_good} does as well here."
+    return f"{words}; {as_good} {comparison.formula_verdict}."
 
 
 def _show(title: str, comparison: Any) -> None:
+    rows = comparison.rows()
+    places = {
+        name: places_of_changes([row[name] for row in rows]) for name in ("log_loss", "brier_score")
+    }
     table = [
         [
             row["method"] + (" *" if row["chosen"] else ""),
-            number(row["log_loss"]),
+            number(row["log_loss"], places["log_loss"]),
             interval(row["log_loss_low"], row["log_loss_high"]),
-            number(row["brier_score"]),
+            number(row["brier_score"], places["brier_score"]),
             number(row["expected_calibration_error"]),
             *_gain(comparison, row["method"]),
             f"{row['seconds']:.2f}",
         ]
-        for row in sorted(comparison.rows(), key=lambda row: row["log_loss"])
+        for row in sorted(rows, key=lambda row: row["log_loss"])
     ]
     gain = "gain" if comparison.gain_metric == "log_loss" else "gain in Brier"
     header = ["method", "log-loss", "90% interval", "Brier", "ECE", gain, "interval", "seconds"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueodds.basics.wording import counted, p_cell, p_text
+from trueodds.basics.wording import counted, p_cell, p_text, probability_text
 from trueodds.cli import options as o
 from trueodds.cli.errors import UsageError
 from trueodds.cli.output import emit_json, interval, note, number, say, show_table, working
@@ -18,7 +18,7 @@ from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
     from trueodds.decisions import DecisionCurve
-    from trueodds.metrics import ClassEvaluation, Evaluation, GroupCounts, ValidationReport
+    from trueodds.metrics import ClassEvaluation, Evaluation, MetricInterval, ValidationReport
     from trueodds.table import ScoreTable
 
 __all__ = ["evaluate"]
@@ -157,25 +157,15 @@ def _groups(
     data: LabeledRowOptions, prepared: Prepared, max_groups: int, level: float, resamples: int
 ) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
-    from trueodds.metrics._multicalibration import open_gap, worst_of_gaps
 
     if len(prepared.scores) > 1:
         raise UsageError("--group needs the scores of two classes, in one column or two.")
     found = find_groups(prepared, max_groups)
-    gaps: list[Any] = []
-
-    def counts() -> Iterator[GroupCounts]:
-        for group in found.counts():
-            gaps.append(open_gap(group))
-            yield group
-
-    measured = evaluate_groups(counts(), level=level)
+    measured = evaluate_groups(found.counts(), level=level)
     entries = measured.pop("groups")
-    worst = worst_of_gaps(gaps, level=level)
     return {
         **measured,
         "multicalibration": _segments(data, prepared, resamples),
-        "worst_group": {**worst.to_dict(), "finding": str(worst)},
         "left_out": found.left_out,
         "groups": entries,
     }
@@ -217,7 +207,7 @@ def _show(
     rows = [
         [
             _title(name),
-            number(found.estimate),
+            _value(found),
             "–"
             if name in RAISED_BY_CHANCE or not math.isfinite(found.low)
             else interval(found.low, found.high),
@@ -230,6 +220,13 @@ def _show(
     if isinstance(result, Evaluation):
         say(f"Mean score {number(result.mean_score)}, observed rate {number(result.prevalence)}.")
     say(finding)
+
+
+def _value(found: MetricInterval) -> str:
+    """An estimate; the upper end of its interval where it is cut off at 0."""
+    if found.estimate == 0 and found.low == 0 < found.high:
+        return f"< {number(found.high)}"
+    return number(found.estimate)
 
 
 def _doubts(result: Evaluation | ClassEvaluation) -> Iterator[str]:
@@ -258,24 +255,42 @@ def _show_groups(groups: dict[str, Any]) -> None:
             f"{entry['rows']:,}",
             number(entry["predicted"]),
             number(entry["observed"]),
-            number(entry["expected_calibration_error"]),
-            number(entry["log_loss"]),
+            number(entry["whole"]["ratio"], 2),
+            interval(entry["whole"]["ratio_low"], entry["whole"]["ratio_high"], 2),
             p_cell(entry["p_adjusted"]),
-            "yes" if entry["flagged"] else "too small" if entry["too_small"] else "",
+            _off(entry),
         ]
         for entry in groups["groups"]
     ]
-    header = ["group", "rows", "mean score", "observed", "ECE", "log-loss", "p adjusted", "off"]
+    level = groups["groups"][0]["whole"]["level"]
+    ends = f"{100 * level:g}% interval"
+    header = ["group", "rows", "mean score", "observed", "O:E", ends, "p adjusted", "off"]
     show_table(
         f"{counted(len(rows), 'group')}, worst first; off: not calibrated (the chance of any "
         f"false alarm is below {100 * groups['significance']:g}%)",
         header,
         rows,
     )
+    say(
+        "Worst is the group whose odds are off by the largest factor that its rows support, as a "
+        "whole or in a range of scores."
+    )
     say(groups["worst_group"]["finding"])
     say(groups["multicalibration"]["finding"])
     if groups["left_out"]:
         say(f"{groups['left_out']:,} smaller groups were not evaluated (--max-groups).")
+
+
+def _off(entry: dict[str, Any]) -> str:
+    """Whether a group is off, and in which range of the scores if not as a whole."""
+    if entry["too_small"] and not entry["flagged"]:
+        return "too small"
+    if not entry["flagged"]:
+        return ""
+    between = entry["worst"]["between"]
+    if between is None:
+        return "yes"
+    return f"at {probability_text(between[0])} to {probability_text(between[1])}"
 
 
 @dataclass(frozen=True, eq=False)

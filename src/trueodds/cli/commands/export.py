@@ -9,11 +9,13 @@ import typer
 from trueodds.cli import options as o
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.write import STANDARD_OUTPUT, atomic_stream, check_target, write_text
-from trueodds.cli.output import note
+from trueodds.cli.output import formula_text, note
 from trueodds.exceptions import InputError
 
 __all__ = ["export"]
 
+LONG = 5000
+"""Characters of a text for which a formula that does as well is worth a note."""
 SHOWN = {"dbt": "a dbt macro", "python": "Python", "javascript": "JavaScript"}
 Target = Annotated[
     Literal["sql", "dbt", "onnx", "python", "javascript"],
@@ -81,18 +83,26 @@ def export(
         model = fitted.to_onnx()
         with atomic_stream(output) as stream:
             stream.write(model.SerializeToString())
-    elif to == "python":
-        if not name.isidentifier():
-            raise UsageError(f"--name must be a valid Python name; got {name!r}.")
-        write_text(fitted.to_python(name), output)
-    elif to == "javascript":
-        write_text(fitted.to_javascript(name), output)
-    elif to == "dbt":
-        write_text(fitted.to_dbt(name, dialect=dialect), output)
     else:
-        write_text(_sql(fitted, column, dialect), output)
+        text = _text(fitted, to, name, column, dialect)
+        write_text(text, output)
+        formula = formula_text(fitted.metadata or {})
+        if len(text) > LONG and formula:
+            note(f"{len(text) / 1000:.0f} kB of {SHOWN.get(to, 'SQL')}; {formula}.")
     if output != STANDARD_OUTPUT:
         note(f"{output}: a {fitted.family} map as {SHOWN.get(to, to.upper())}.")
+
+
+def _text(fitted: Any, to: str, name: str, column: list[str], dialect: Any) -> str:
+    if to == "python":
+        if not name.isidentifier():
+            raise UsageError(f"--name must be a valid Python name; got {name!r}.")
+        return str(fitted.to_python(name))
+    if to == "javascript":
+        return str(fitted.to_javascript(name))
+    if to == "dbt":
+        return str(fitted.to_dbt(name, dialect=dialect))
+    return _sql(fitted, column, dialect)
 
 
 def _sql(fitted: Any, column: list[str], dialect: str) -> str:

@@ -15,7 +15,14 @@ from trueodds.cli.chosen_method import AUTO, WITH_FEATURES, complete_method, mak
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import STANDARD_INPUT, as_unicode
 from trueodds.cli.files.write import STANDARD_OUTPUT, check_target, write_text
-from trueodds.cli.output import emit_json, losses_text, note, working
+from trueodds.cli.output import (
+    emit_json,
+    formula_text,
+    losses_text,
+    note,
+    ratio_text,
+    working,
+)
 from trueodds.cli.rows.columns import ColumnNames
 from trueodds.cli.rows.options import LabeledRowOptions
 from trueodds.cli.rows.prepare import Prepared
@@ -146,16 +153,20 @@ def fit(
         content = {"file": data.file, **prepared.describe(), "method": method}
         content |= {"rows_fitted": metadata["rows"], "family": fitted.family, "output": output}
         content |= {"fingerprint": fitted.fingerprint, "losses": metadata.get("losses")}
+        content |= {"observed_expected": metadata.get("observed_expected")}
         content |= {"interval": interval, "notes": notes}
         emit_json("fit", content)
     else:
-        losses = losses_text(metadata)
-        measured = f" {losses[:1].upper()}{losses[1:]}." if losses else ""
+        words = filter(None, (losses_text(metadata), ratio_text(metadata)))
+        measured = "".join(f" {text[:1].upper()}{text[1:]}." for text in words)
         where = "standard output" if output == STANDARD_OUTPUT else output
         note(
             f"{where}: {method} map fitted to {metadata['rows']:,} rows{prepared.left_out()}; "
             f"{prepared.classes_line()}{measured}"
         )
+        formula = formula_text(metadata)
+        if formula:
+            note(f"{formula}; its SQL and code are short.")
         for line in notes:
             note(line)
 
@@ -199,7 +210,7 @@ def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | No
     class_rows = prepared.classes.counts
     if columns.counts is not None:
         class_rows = round(table.total_neg), round(table.total_pos)
-    metadata = rows_metadata(calibrator, rows, class_rows)
+    metadata = rows_metadata(calibrator, rows, class_rows, learned)
     return Fit(fitted, metadata, prepared.classes.notes(table))
 
 
@@ -213,5 +224,7 @@ def _fit_rows(
     features = {} if rows.features is None else {"features": rows.features}
     calibrator.fit(rows.scores, rows.codes, rows.weight, **features)
     learned = calibrator.map_ if interval is None else calibrator.to_map(interval=interval)
-    metadata = fit_metadata(calibrator, rows.scores, rows.codes, rows.weight)
+    metadata = fit_metadata(
+        calibrator, rows.scores, rows.codes, rows.weight, features=rows.features
+    )
     return Fit(learned.with_classes(rows.classes), metadata, rows.notes(prepared.classes))

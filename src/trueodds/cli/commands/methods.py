@@ -8,9 +8,12 @@ from typing import Any
 from trueodds.calibrators import all_calibrators
 from trueodds.cli import options as o
 from trueodds.cli.chosen_method import AUTO, method_class
-from trueodds.cli.output import emit_json, show_table
+from trueodds.cli.output import console, emit_json, show_table
 
 __all__ = ["describe", "methods"]
+
+WIDE = 150
+"""Columns of a terminal that has room for a separate column of classes."""
 
 
 def methods(as_json: o.Json = False) -> None:
@@ -26,6 +29,7 @@ def methods(as_json: o.Json = False) -> None:
     if as_json:
         emit_json("methods", {"methods": found})
         return
+    header = ["method", "class", "what it learns", "several classes", "monotone", "features"]
     rows = [
         [
             entry["method"],
@@ -37,8 +41,18 @@ def methods(as_json: o.Json = False) -> None:
         ]
         for entry in found
     ]
-    header = ["method", "class", "what it learns", "several classes", "monotone", "features"]
-    show_table(f"{len(rows)} methods", header, rows, left=6)
+    if console().width < WIDE:
+        rows = [[name, "\n".join([own, text, *_kinds(*rest)])] for name, own, text, *rest in rows]
+        header = ["method", "class, what it learns"]
+    show_table(
+        f"{len(rows)} methods", header, rows, left=len(header), whole=min(2, len(header) - 1)
+    )
+
+
+def _kinds(several: str, monotone: str, features: str) -> list[str]:
+    """Return the last three columns as a line."""
+    words = [f"several classes {several}", "monotone" * (monotone == "yes")]
+    return [", ".join(filter(None, [*words, "needs features" * bool(features)]))]
 
 
 def describe(name: str, kind: type[Any]) -> dict[str, Any]:

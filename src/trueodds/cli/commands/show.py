@@ -6,7 +6,14 @@ from typing import Any
 
 from trueodds.basics.shown import one_line
 from trueodds.cli import options as o
-from trueodds.cli.output import emit_json, in_brief, losses_text, say
+from trueodds.cli.output import (
+    emit_json,
+    formula_text,
+    in_brief,
+    losses_text,
+    ratio_text,
+    say,
+)
 
 __all__ = ["show"]
 
@@ -89,18 +96,22 @@ def _aligned(rows: dict[str, str], title: str) -> list[str]:
 
 
 def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Format losses; return everything else unchanged."""
-    words = losses_text(metadata)
-    return {**metadata, "losses": words} if words else metadata
+    """Format losses and observed/expected; return everything else unchanged."""
+    words = {"losses": losses_text(metadata), "observed_expected": ratio_text(metadata)}
+    formula = formula_text(metadata)
+    if formula:
+        words["losses"] += f"; {formula}"
+    return metadata | {name: text for name, text in words.items() if text}
 
 
 def _drawing(fitted: Any, x: Any, curves: list[tuple[str, Any]]) -> list[str]:
-    from trueodds.cli.draw import text_plot, unchanged
+    from trueodds.cli.draw import limits, text_plot, unchanged
 
     behind = unchanged(x, fitted.scale)
     marks = MARKS[:1] if len(curves) == 1 else MARKS[1:]
     pairs = [(mark, y) for mark, (_, y) in zip(marks, curves, strict=False)]
-    lines = ["calibrated probability", *text_plot(x, pairs, behind=behind)]
+    low, high = limits([y for _, y in pairs] + [y for y in (behind,) if y is not None])
+    lines = ["calibrated probability", *text_plot(x, pairs, low=low, high=high, behind=behind)]
     several = (fitted.n_classes or 2) > 2
     lines.append("score" + (" of a class; the others share the rest equally" if several else ""))
     legend = [

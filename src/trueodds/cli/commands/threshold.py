@@ -115,16 +115,28 @@ def _show_groups(column: str, found: dict[Any, ThresholdGuarantee], confidence: 
         [
             f"{column} = {name}",
             f"{one.n_rows:,}",
-            "not reachable" if one.threshold is None else f"{one.threshold:g}",
+            f"{one.threshold:g}" if one.is_reachable else "not reachable",
             percent_text(one.share_acted),
+            "–" if one.share_wrong is None else percent_text(one.share_wrong),
             number(one.estimate),
+            "" if one.rows_needed is None else f"{one.rows_needed:,}",
             _lowest(one),
         ]
         for name, one in zip(group_names([*found]), found.values(), strict=True)
     ]
-    header = ["group", "rows", "threshold", "acted on", "risk here", "lowest limit"]
+    header = ["group", "rows", "threshold", "acted on", "of these wrong", "risk here"]
+    header += ["rows needed", "lowest limit"]
     title = f"{len(found)} groups; all guarantees hold together with {percent_text(confidence)}"
     show_table(f"{title} confidence", header, table)
+    missed = [one for one in found.values() if not one.is_reachable]
+    if any(one.lowest_limit is not None for one in missed):
+        say("A limit that is chosen now has no guarantee on these rows; confirm it on others.")
+    if missed and missed[0].pooled_threshold is not None:
+        say(
+            "All groups together support the limit: act on a probability of at least "
+            f"{missed[0].pooled_threshold:g}. That guarantee is for the mixture of groups, not "
+            "for each."
+        )
 
 
 def _lowest(one: ThresholdGuarantee) -> str:
