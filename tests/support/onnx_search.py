@@ -6,12 +6,18 @@ rounding decides. Rows that recombine the best ones do.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import onnxruntime
 
 from trueodds.basics.warned import ignored_warnings
 from trueodds.export._onnx.check import Check
 from trueodds.export._onnx.model import _computes_in_float32
+from trueodds.inputs import Floats
+
+Pair = tuple[Floats, Floats]
 
 N_PARENTS, N_CHILDREN, N_ROUNDS = 16, 24, 8
 N_PAIRS, N_HALVINGS = 16, 10
@@ -20,7 +26,7 @@ N_PAIRS, N_HALVINGS = 16, 10
 class Search(Check):
     """The check of the library, on bred rows."""
 
-    def bred(self):
+    def bred(self) -> Iterator[Pair]:
         """Rows from the pools, then of ever higher probability, then at borders."""
         numbers, p = self.judged(self.drawn(400))
         for _ in range(N_ROUNDS if len(p) else 0):
@@ -32,14 +38,16 @@ class Search(Check):
         yield numbers, p
         yield from self.borders(numbers, p)
 
-    def children(self, parents):
+    def children(self, parents: Floats) -> Floats:
         """Rows that take each value from one of two parents, and one in ten anew."""
         pairs = self.rng.integers(0, len(parents), (2, N_CHILDREN))
         shape = N_CHILDREN, parents.shape[1]
-        result = np.where(self.rng.random(shape) < 0.5, parents[pairs[0]], parents[pairs[1]])
-        return np.where(self.rng.random(shape) < 0.1, self.drawn(N_CHILDREN), result)
+        result: Floats = np.where(
+            self.rng.random(shape) < 0.5, parents[pairs[0]], parents[pairs[1]]
+        )
+        return np.asarray(np.where(self.rng.random(shape) < 0.1, self.drawn(N_CHILDREN), result))
 
-    def borders(self, numbers, p):
+    def borders(self, numbers: Floats, p: Floats) -> Iterator[Pair]:
         """What lies between rows of two labels, ever closer to where the label changes."""
         label = p.argmax(axis=1) if len(p) else np.zeros(0)
         if len(np.unique(label)) < 2:
@@ -56,7 +64,7 @@ class Search(Check):
             a, b = np.where(same, middle, a), np.where(same, b, middle)
 
 
-def assert_no_counterexample(graph, model, X=None):
+def assert_no_counterexample(graph: Any, model: Any, X: Any = None) -> None:
     """No bred row has another probability or another label than in Python."""
     in_float32 = _computes_in_float32(graph.graph)
     with np.errstate(all="ignore"), ignored_warnings():
