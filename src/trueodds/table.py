@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trueodds.basics.log import logger
-from trueodds.basics.threads import BLOCK_ROWS, side_by_side
+from trueodds.basics.threads import BLOCK_ROWS, in_threads
 from trueodds.engines.group import MAX_ROWS, GroupedScores, group_scores
 from trueodds.exceptions import BinnedScoresWarning, InputError, warn_user
 from trueodds.inputs import (
@@ -417,7 +417,7 @@ class ScoreTable:
             # Two sorts of numbers are faster than one that remembers where each came from.
             classes = split_by_class(score, as_codes(positive))
             if len(score) > BLOCK_ROWS:
-                side_by_side([scores.sort for scores in classes], len(score))
+                in_threads([scores.sort for scores in classes], len(score))
             else:
                 for scores in classes:
                     scores.sort()
