@@ -623,7 +623,7 @@ class CalibrationMap(ABC):
         Returns
         -------
         Formula
-            Of one score if that is enough, else of one for each class.
+            It takes one score if that is enough, else one for each class.
 
         Examples
         --------

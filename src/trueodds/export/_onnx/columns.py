@@ -29,7 +29,7 @@ class RowColumn:
     values : ndarray of shape (n,)
         Numbers, or texts, "" where one is missing.
     dtype : dtype or None
-        Of numbers; None for texts.
+        The type of numbers; None for texts.
     is_free : bool
         Whether other numbers than those given are of this kind, too: not among categories.
     missing_texts : ndarray of bool
