@@ -100,7 +100,10 @@ def test_the_drawn_gains_have_an_axis(binary_report):
     page = binary_report.to_html()
     foot = page[page.index("<tfoot") : page.index("</tfoot>")]
     ticks = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)</text>', foot)
-    assert (ticks[0][1], ticks[2][1]) == ("0", "+10%")
+    assert ticks[0][1] == "0"
+    assert len(ticks) >= 2
+    assert all(re.fullmatch(r"\+\d+%", text) for _, text in ticks[1:])
+    assert page.count(f">{ticks[-1][1]}</text>") == 2  # above the table, too
     assert [float(x) for x, _ in ticks] == sorted(float(x) for x, _ in ticks)
 
 
