@@ -55,4 +55,7 @@ def test_a_sample_with_a_rare_class_weighs_what_the_frame_weighs():
         for name in ("a", "b", "rare"):
             share = drawn[found.labels == name].sum() / drawn.sum()
             expected = true[label == name].sum() / true.sum()
-            assert share == pytest.approx(expected, rel=0.06 if name != "rare" else 0.05), (given, name)
+            assert share == pytest.approx(expected, rel=0.06 if name != "rare" else 0.05), (
+                given,
+                name,
+            )
