@@ -34,6 +34,17 @@ COMMANDS = {
     )
 } | {"study": f"{STUDIES}.cli"}
 """The module of each command, which has a function of that name; in the order of the help."""
+ROW_BY_ROW = "each row is calibrated by itself; leave it out"
+COUNTED = "rows count once each, or as often as --counts says"
+NOT_USED = {
+    **{("apply", name): ROW_BY_ROW for name in ("--label", "-l", "--positive", "--counts")},
+    **{("apply", name): ROW_BY_ROW for name in ("--weight", "--group", "-g", "--feature")},
+    ("monitor", "--weight"): COUNTED,
+    ("stream", "--weight"): COUNTED,
+    ("stream", "--group"): "run it for the rows of each group, with a map and a state for each",
+    ("update", "--group"): "'fit --group' learns effects of groups",
+}
+"""Options of other commands that have no meaning for one, and what to do instead."""
 FLAGS = {"--debug", "--verbose"}
 """Global options, which may also follow the command."""
 
@@ -242,6 +253,9 @@ def _report(error: BaseException, words: list[str], debug: bool) -> int:
     options = getattr(error, "options", ())
     if options:
         sentence = f"{sentence} Try: {shlex.join(['trueodds', *words, *options])}"
+    reason = NOT_USED.get((words[0] if words else "", getattr(error, "option_name", "")))
+    if reason is not None:
+        sentence = f"'{words[0]}' has no {getattr(error, 'option_name', '')}: {reason}."
     if sentence:
         if code == errors.USAGE:
             path = shlex.join(["trueodds", *(word for word in words[:1] if word in COMMANDS)])
