@@ -23,11 +23,11 @@ from scipy.stats import beta
 from trueodds import (
     BayesianIsotonicCalibrator,
     BetaCalibrator,
-    ENIRCalibrator,
     IsotonicCalibrator,
 )
 from trueodds.calibrators._bayesian_isotonic.posterior import default_groups
 from trueodds.exceptions import TrueoddsWarning
+from trueodds_studies.papers.enir import AuthorsENIR
 
 SIZES = (100, 1000, 3000, 10_000, 100_000)
 EDGE = 1e-15  # log-loss of a wrong 0 or 1 is cut off here, as scikit-learn does
@@ -41,7 +41,7 @@ def methods():
     return {
         "chains": chains(),
         "Iso-Platt": IsotonicCalibrator(label_smoothing="platt"),
-        "ENIR-Platt": ENIRCalibrator(criterion="bic-authors", label_smoothing="platt"),
+        "ENIR-Platt": AuthorsENIR(label_smoothing="platt"),
         "Beta-Platt": BetaCalibrator(label_smoothing="platt"),
     }
 

@@ -3,7 +3,7 @@
     python benchmarks/choices/charcoal_turns.py [samples] [rounds ...]
 
 The paper goes on until a round over all groups of parameters lowers the loss by no more than 1e-8;
-``CharcoalGrillCalibrator(solver="paper")`` also ends after 200 rounds for each λ. Data are
+``trueodds_studies.papers.grill.PaperGrill`` also ends after 200 rounds for each λ. Data are
 the paper's synthetic ones (equation 5, T = 5, N = 1000), with 2 to 5 coals and bias. The columns
 are the loss, the held-out ECE in % on 10⁵ equidistant points with known probabilities, and CPU
 seconds, as means over the samples. By default 5 samples, 200 and 2000 rounds.
@@ -20,8 +20,8 @@ from scipy.special import expit, logit
 
 from trueodds import LogisticCalibrator, ScoreTable
 from trueodds.calibrators._charcoal_grill.fit import GrillRows
-from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.exceptions import TrueoddsWarning
+from trueodds_studies.papers.grill.paper_grill import fit_paper
 
 N_FIT, N_HELD_OUT, TEMPERATURE = 1000, 10**5, 5.0
 COALS = (2, 3, 4, 5)

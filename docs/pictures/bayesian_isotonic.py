@@ -16,7 +16,6 @@ from scipy.stats import beta
 from trueodds import (
     BayesianIsotonicCalibrator,
     BetaCalibrator,
-    ENIRCalibrator,
     IsotonicCalibrator,
     LogisticCalibrator,
 )
@@ -25,6 +24,7 @@ from trueodds.exceptions import TrueoddsWarning
 from trueodds.kernels.bayesian_isotonic import draw_maps
 from trueodds.plots import CalibrationMapDisplay
 from trueodds.table import ScoreTable
+from trueodds_studies.papers.enir import AuthorsENIR
 
 BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
 GRID = np.linspace(0.001, 0.999, 500)
@@ -73,7 +73,7 @@ def draw_replicates(folder):
     methods = {
         "Bayesian isotonic": BayesianIsotonicCalibrator(),
         "isotonic (Platt)": IsotonicCalibrator(label_smoothing="platt"),
-        "ENIR (Platt)": ENIRCalibrator(criterion="bic-authors", label_smoothing="platt"),
+        "ENIR (Platt)": AuthorsENIR(label_smoothing="platt"),
         "Bayesian isotonic (importance)": BayesianIsotonicCalibrator(sampler="importance"),
         "beta (Platt)": BetaCalibrator(label_smoothing="platt"),
         "logistic (Platt)": LogisticCalibrator(label_smoothing="platt"),

@@ -1,7 +1,5 @@
 """CharcoalGrillCalibrator: its limits are known methods, its map never falls, more coals help."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -16,7 +14,7 @@ from trueodds.exceptions import (
     NonMonotoneWarning,
     SeparableScoresWarning,
 )
-from trueodds.maps import CharcoalGrillMap, CharcoalSoftmaxMap
+from trueodds.maps import CharcoalSoftmaxMap
 from trueodds.plots import CalibrationMapDisplay
 
 GRID = np.linspace(0.001, 0.999, 999)
@@ -27,22 +25,18 @@ def log_loss(calibrator, p, y):
     return -np.log(q).sum()
 
 
-@pytest.mark.parametrize("solver", ["joint", "paper"])
 @pytest.mark.parametrize("seed", range(3))
-def test_one_coal_without_bias_is_temperature_scaling(seed, solver):
+def test_one_coal_without_bias_is_temperature_scaling(seed):
     p, y = distorted(seed=seed)
-    grill = CharcoalGrillCalibrator(
-        n_components=1, bias=False, regularization=1e-9, solver=solver
-    ).fit(p, y)
+    grill = CharcoalGrillCalibrator(n_components=1, bias=False, regularization=1e-9).fit(p, y)
     expected = TemperatureCalibrator().fit(p, y).predict_proba(GRID)
     np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("solver", ["joint", "paper"])
 @pytest.mark.parametrize("seed", range(3))
-def test_one_coal_with_bias_is_logistic_calibration(seed, solver):
+def test_one_coal_with_bias_is_logistic_calibration(seed):
     p, y = distorted(seed=seed)
-    grill = CharcoalGrillCalibrator(n_components=1, regularization=1e-9, solver=solver).fit(p, y)
+    grill = CharcoalGrillCalibrator(n_components=1, regularization=1e-9).fit(p, y)
     expected = LogisticCalibrator(label_smoothing=None).fit(p, y).predict_proba(GRID)
     np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-5)
 
@@ -139,17 +133,6 @@ def test_if_no_start_gives_an_increasing_map_the_one_coal_fit_is_used(monkeypatc
     np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-9)
 
 
-def test_the_papers_solver_is_no_better_than_the_joint_one():
-    p, y = distorted(300)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        paper = CharcoalGrillCalibrator(n_components=2, solver="paper").fit(p, y)
-    assert isinstance(paper.map_, CharcoalGrillMap)
-    assert (np.diff(paper.predict_proba(GRID)[:, 1]) >= 0).all()
-    joint = CharcoalGrillCalibrator(n_components=2, regularization=1e-6).fit(p, y)
-    assert log_loss(joint, p, y) <= log_loss(paper, p, y) + 1e-6
-
-
 @pytest.mark.slow
 def test_auto_takes_one_coal_where_one_is_enough_and_more_where_it_is_not():
     p, y = distorted(2000)
@@ -175,8 +158,7 @@ def test_the_display_shows_the_temperature_field():
         ({"fit_width": None}, "fit_width must be"),
         ({"regularization": -1.0}, "regularization must be"),
         ({"regularization": np.nan}, "regularization must be"),
-        ({"solver": "adam"}, "solver must be"),
-        ({"solver": "paper", "n_components": "auto"}, 'needs solver="joint"'),
+        ({"solver": "paper"}, "is in trueodds-studies: .*PaperGrill"),
     ],
 )
 def test_impossible_options_are_refused(options, message):
@@ -226,9 +208,7 @@ def test_counts_of_several_classes_act_like_repetition():
     np.testing.assert_allclose(a, b, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    "options", [{"solver": "paper"}, {"fit_width": True}, {"n_components": "auto"}]
-)
+@pytest.mark.parametrize("options", [{"fit_width": True}, {"n_components": "auto"}])
 def test_every_option_works_for_several_classes(options):
     logits, y = overconfident_classes(300)
     grill = CharcoalGrillCalibrator(scale="logit", **options).fit(logits, y)

@@ -1,4 +1,4 @@
-"""Coals of several classes: the penalized loss, the path of fits, and the paper's turns."""
+"""Coals of several classes: the penalized loss and the path of fits."""
 
 from dataclasses import replace
 
@@ -14,9 +14,7 @@ from trueodds.calibrators._charcoal_grill.classes_fit import (
     _ClassCoalProblem,
     choose_class_coals,
     fit_class_path,
-    fit_classes_paper,
 )
-from trueodds.calibrators._charcoal_grill.paper import LEAST_POSITIVE, paper_penalty
 from trueodds.numerics.charcoal_grill import ClassCoals, CoalRows, loss_and_gradient
 
 K = 3
@@ -188,31 +186,3 @@ def test_one_coal_is_chosen_where_one_is_enough_and_two_where_not():
 def test_too_few_rows_for_folds_leave_one_coal():
     data = rows(1)
     assert choose_class_coals(data, 2, 0.0, **OPTIONS) == 1
-
-
-def test_the_papers_turns_lower_its_own_objective_and_respect_its_bounds():
-    data, lam = rows(150), 0.1
-    found = fit_classes_paper(data, 2, bias=True, fit_width=True, lam=lam)
-    coals = found.coals
-    assert found.loss == pytest.approx(loss_and_gradient(data, coals)[0], rel=1e-12)
-    assert (coals.temperatures >= LEAST_POSITIVE).all()
-    assert (coals.widths > 1).all()  # R asks for wide ones
-    even = ClassCoals(coals.means, np.ones(2), np.ones(2), np.zeros(K))
-
-    def objective(some):
-        loss = loss_and_gradient(data, some)[0]
-        return loss + lam * paper_penalty(some.temperatures, some.widths)[0]
-
-    assert objective(coals) < objective(even) - 5
-    # Temperatures are where a little more or less of any of them is no better.
-    for i in range(2):
-        for factor in (0.97, 1.03):
-            moved = coals.temperatures.copy()
-            moved[i] *= factor
-            assert objective(replace(coals, temperatures=moved)) > objective(coals) - 1e-3
-
-
-def test_the_papers_turns_leave_alone_what_is_not_fitted():
-    found = fit_classes_paper(rows(60), 2, bias=False, fit_width=False, lam=0.1)
-    np.testing.assert_array_equal(found.coals.bias, 0)
-    np.testing.assert_array_equal(found.coals.widths, 1)

@@ -1,9 +1,8 @@
-"""Stratified folds: the authors' deterministic ones, and those dealt from shuffled decks."""
+"""Stratified folds: those of a dealer, and those dealt from shuffled decks."""
 
 import numpy as np
 import pytest
 
-from support.naive_tree import weka_test_rows
 from trueodds.kernels.tree import BoostedRows, TreeFolds
 
 
@@ -12,23 +11,27 @@ def decks_of(n_rows, n_folds=5):
     return rng.permuted(np.tile(np.arange(n_folds), (n_rows // n_folds + 1, 1)), axis=1)
 
 
-def deal(y, weight, decks, weka=False, whole_rows=False):
+def deal(y, weight, decks, dealer=None, whole_rows=False):
     n = len(y)
     sample = BoostedRows(1, y.max() + 1, n)
     sample.take(np.zeros((1, n)), y.astype(np.int32), weight, np.arange(n, dtype=np.int32))
-    folds = TreeFolds(decks, weka, whole_rows, n)
+    folds = TreeFolds(decks, dealer, whole_rows, n)
     folds.assign(sample)
     return folds
 
 
 @pytest.mark.parametrize("n", [5, 23, 60])
-def test_the_authors_folds_equal_those_of_the_naive_twin(n):
+def test_the_folds_of_a_dealer_are_blocks_of_its_order(n):
     rng = np.random.default_rng(n)
-    y, weight = rng.integers(0, 3, n), rng.random(n)
-    folds = deal(y, weight, decks_of(n), weka=True)
-    expected = weka_test_rows(y)
-    np.testing.assert_array_equal(folds.order, np.concatenate(expected))
-    for fold, rows in enumerate(expected):
+    y, weight, order = rng.integers(0, 3, n), rng.random(n), rng.permutation(n).astype(np.int32)
+
+    def dealer(labels):
+        np.testing.assert_array_equal(labels, y)
+        return order
+
+    folds = deal(y, weight, decks_of(n), dealer)
+    np.testing.assert_array_equal(folds.order, order)
+    for fold, rows in enumerate(np.array_split(order, 5)):
         assert np.flatnonzero(folds.test_weight[fold]).tolist() == sorted(rows.tolist())
         np.testing.assert_array_equal(folds.test_weight[fold, rows], weight[rows])
 

@@ -54,20 +54,6 @@ def test_expected_error_in_quantile_bins(sample, n_bins, weighting):
 
 @pytest.mark.slow
 @many_examples
-@given(binary(whole_weight), bins)
-def test_errors_in_groups_of_equal_count_cut_by_label(sample, n_bins):
-    p, y, w, weighted = sample
-    options = {"n_bins": n_bins, "strategy": "quantile", "ties": "by_label"}
-    options |= weights(w, weighted)
-    groups = naive.equal_groups(p, y, w, n_bins)
-    gaps = [abs(naive.gap(group)) for group in groups]
-    expected = np.average(gaps, weights=[len(group) for group in groups])
-    assert close(metrics.expected_calibration_error(y, p, **options), expected)
-    assert close(metrics.maximum_calibration_error(y, p, **options), max(gaps))
-
-
-@pytest.mark.slow
-@many_examples
 @given(several(whole_weight), bins, strategies, st.sampled_from(MULTICLASS))
 def test_expected_and_maximum_error_of_several_classes(sample, n_bins, strategy, multiclass):
     p, y, w, weighted = sample

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, check_choice, check_integer
+from trueodds.inputs import Floats, check_choice, is_choice
 from trueodds.kernels.isotonic import near_isotonic_merges
 from trueodds.maps import CalibrationMap, PiecewiseLinearMap
 from trueodds.numerics.log_odds import sigmoid
@@ -33,7 +33,7 @@ BOUND_SLACK = 1e-12
 
 CHUNK_PAIRS = 1 << 20  # pairs of a bin and a model that are scored at a time
 
-Criterion = Literal["bic", "bic-authors", "aic", "aicc"]
+Criterion = Literal["bic", "aic", "aicc"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,18 +194,13 @@ class ENIRCalibrator(Calibrator):
 
     Parameters
     ----------
-    criterion : {"bic", "bic-authors", "aic", "aicc"}, default="bic"
+    criterion : {"bic", "aic", "aicc"}, default="bic"
         Criterion that weights the models: −2·ln L plus a penalty for k bins. ``"bic"``: k·ln N, as
-        in the paper. ``"bic-authors"``: k·(ln N + ln 2π), as in the authors' program, which keeps
-        fewer bins. On known curves it was slightly better for monotone ones and worse for
-        non-monotone ones (``benchmarks/choices/enir_criterion.py``). ``"aic"``: 2·k, which keeps
-        more bins. ``"aicc"``: 2·k·N/(N − k − 1), its correction for small samples.
+        in the paper. ``"aic"``: 2·k, which keeps more bins. ``"aicc"``: 2·k·N/(N − k − 1), its
+        correction for small samples.
     smoothing : {"authors", None}, default="authors"
         Whether the value of each bin is pulled towards its mean score with a weight of at most one
         row, as in the authors' program. This keeps it away from 0 and 1. The paper does not smooth.
-    max_models : int, default=None
-        Number of models to keep, evenly spaced along the path; the authors' program keeps 100. For
-        comparison only: it saves no time here.
     scale : {"probability", "logit", "raw"}, default="probability"
         Scale of the scores. Their order decides the models, and interpolation uses the given scale.
         Where a probability is needed (``smoothing``), log-odds and decision values pass through the
@@ -240,9 +235,9 @@ class ENIRCalibrator(Calibrator):
 
     Cost: O(n log n) time and O(n) memory for n distinct scores.
 
-    Deviations from the authors' program: BIC is the paper's unless ``criterion="bic-authors"``; all
-    breakpoints are kept; values are not rounded to 6 decimals; smoothed labels enter the likelihood
-    unchanged.
+    Deviations from the authors' program: BIC is the paper's, and all breakpoints are kept
+    (``trueodds_studies.papers.enir.AuthorsENIR`` has the program's); values are not rounded to 6
+    decimals; smoothed labels enter the likelihood unchanged.
 
     References
     ----------
@@ -271,21 +266,25 @@ class ENIRCalibrator(Calibrator):
     compared = (2, 20)
     is_monotone = False
 
+    moved = {"max_models": "trueodds_studies.papers.enir.AuthorsENIR"}  # noqa: RUF012
+
     criterion: Criterion = "bic"
     smoothing: Literal["authors"] | None = "authors"
-    max_models: int | None = None
 
     def _check_options(self) -> None:
+        if is_choice(self.criterion, "bic-authors"):
+            raise InputError(
+                "the criterion of the authors' program is in trueodds-studies: see "
+                "trueodds_studies.papers.enir.AuthorsENIR."
+            )
         check_choice(self.criterion, get_args(Criterion), "criterion")
         check_choice(self.smoothing, ("authors", None), "smoothing")
-        if self.max_models is not None:
-            check_integer(self.max_models, "max_models", 1, "None or ")
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
         path = near_isotonic_path(table)
         models = self._models(path)
-        cost = _cost(self.criterion, path.n_bins[models], table.total)
+        cost = self._cost(path.n_bins[models], table.total)
         scores = model_scores(path, models, cost)
         weights = np.exp(scores - scores.max())
         weights /= weights.sum()
@@ -305,26 +304,17 @@ class ENIRCalibrator(Calibrator):
         )
 
     def _models(self, path: NearIsotonicPath) -> Integers:
-        """Breakpoints that are models: all but λ = 0, thinned if requested."""
-        last = len(path.lambdas) - 1
-        if last == 0:
-            return np.zeros(1, dtype=np.int64)
-        if self.max_models is None or self.max_models >= last:
-            return np.arange(1, last + 1)
-        return np.unique(np.linspace(last, 1, int(self.max_models)).round().astype(np.int64))
+        """Breakpoints that are models: all but λ = 0, unless it is the only one."""
+        return np.arange(min(1, len(path.lambdas) - 1), len(path.lambdas))
 
-
-def _cost(criterion: Criterion, n_bins: Integers, total: float) -> Floats:
-    """Half the penalty of models with these numbers of bins."""
-    k: Floats = n_bins.astype(np.float64)
-    match criterion:
-        case "bic":
+    def _cost(self, n_bins: Integers, total: float) -> Floats:
+        """Half the penalty of models with these numbers of bins."""
+        k: Floats = n_bins.astype(np.float64)
+        if self.criterion == "bic":
             k *= math.log(total) / 2
-        case "bic-authors":
-            k *= (math.log(total) + math.log(2 * math.pi)) / 2
-        case "aicc":
+        elif self.criterion == "aicc":
             k *= total / np.maximum(total - k - 1, 0.5)  # finite if there are as many bins as rows
-    return k
+        return k
 
 
 @dataclass(frozen=True)

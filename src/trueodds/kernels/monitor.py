@@ -121,8 +121,10 @@ def update_bets(
     group: cython.const[cython.Py_ssize_t][::1] = None,
     class_prob: cython.const[cython.double][:, ::1] = None,
     codes: cython.const[cython.Py_ssize_t][::1] = None,
-) -> None:  # fmt: skip
-    """Update all bets with rows in their order.
+) -> bool:  # fmt: skip
+    """Update all bets with rows in their order; False, and no change, if the state is not finite.
+
+    What is finite stays so: stakes are bounded, and so are weights.
 
     Places 0 and 1 bet that forecasts are too low and too high everywhere, places 2 and 3 that the
     slope is below and above 1. Then follow two places for each part of the scale, and two for each
@@ -150,6 +152,13 @@ def update_bets(
     ratio_up: cython.double[::1] = np.empty(8)
     ratio_down: cython.double[::1] = np.empty(8)
     ratio_slope: cython.double[::1] = np.empty(8)
+    total: cython.double = clock[CENTER] + clock[E_VALUE] + clock[PEAK_E_VALUE]
+    for c in range(cells.shape[0]):
+        total += cells[c, 0] + cells[c, 1] + cells[c, 2] + cells[c, 3]
+    for c in range(sums.shape[0]):
+        total += sums[c, 0] + sums[c, 1] + sums[c, 2]
+    if not math.isfinite(total):
+        return False
     with cython.nogil:
         for i in range(prob.shape[0]):
             p = prob[i]
@@ -202,3 +211,4 @@ def update_bets(
                 _pay_bets(stakes, reserved_share, value, offset + 2 * c + 1, ratio_down, reserved)
                 _add(sums, c, w, p, is_positive)
             _check_alarms(value, share, alarm_rows, clock, threshold)
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import cython
@@ -930,8 +931,9 @@ class TreeFolds:
     ----------
     fold_orders : int64 array of shape (n_orders, n_folds)
         Each row is a permutation of the folds.
-    weka : bool
-        The authors' deterministic folds, which need no orders.
+    dealer : callable or None
+        A function of the labels of a sample that returns its rows in another order, in which each
+        fold is a block; orders are not needed then.
     whole_rows : bool
         Each row is in one fold; otherwise a row of integer weight k counts as k rows, which may be
         in several folds.
@@ -939,24 +941,24 @@ class TreeFolds:
     Attributes
     ----------
     test_weight : array of shape (n_folds, capacity)
-    order : int32 array of shape (capacity,)
-        Rows in the order of the authors' folds; each fold is a block of it.
+    order : int32 array
+        Rows of the sample in the order of the dealer.
     """
 
     fold_orders: cython.const[cython.longlong][:, ::1]
-    weka: cython.bint
+    dealer: object
+    is_dealt = cython.declare(cython.bint, visibility="readonly")
     whole_rows: cython.bint
     fold_weight: cython.double[:, ::1]
-    grouped: cython.int[::1]
     sequence: cython.int[::1]
     test_weight = cython.declare(object, visibility="readonly")
     order = cython.declare(object, visibility="readonly")
 
-    def __init__(self, fold_orders, weka, whole_rows, capacity):
-        self.fold_orders, self.weka, self.whole_rows = fold_orders, weka, whole_rows
+    def __init__(self, fold_orders, dealer, whole_rows, capacity):
+        self.fold_orders, self.whole_rows = fold_orders, whole_rows
+        self.dealer, self.is_dealt = dealer, dealer is not None
         self.test_weight = np.empty((fold_orders.shape[1], capacity))
-        self.order, self.grouped = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
-        self.fold_weight, self.sequence = self.test_weight, self.order
+        self.fold_weight = self.test_weight
 
     @cython.ccall
     @cython.nogil
@@ -968,40 +970,24 @@ class TreeFolds:
         for fold in range(self.fold_orders.shape[1]):
             for i in range(sample.n):
                 self.fold_weight[fold, i] = 0.0
-        if self.weka:
-            self.assign_as_weka(sample)
+        if self.is_dealt:
+            with cython.gil:
+                self.order = self.dealer(np.asarray(sample.y)[: sample.n])
+                self.sequence = self.order
+            self.assign_blocks(sample)
         else:
             self.assign_in_orders(sample)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def assign_as_weka(self, sample: BoostedRows) -> cython.void:
-        """Take positions s, s+k, s+2k, … of the grouped rows, cut into k consecutive blocks."""
+    def assign_blocks(self, sample: BoostedRows) -> cython.void:
+        """Cut the dealer's order into consecutive folds."""
         n: cython.Py_ssize_t = sample.n
         n_folds: cython.Py_ssize_t = self.fold_orders.shape[1]
         fold: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        for i in range(n):
-            self.grouped[i] = cython.cast(cython.int, i)
-        # The authors' grouping by class, which swaps rows in place.
-        i = 1
-        while i < n:
-            label: cython.int = sample.y[self.grouped[i - 1]]
-            for j in range(i, n):
-                row: cython.int = self.grouped[j]
-                if sample.y[row] == label:
-                    self.grouped[j], self.grouped[i] = self.grouped[i], row
-                    i += 1
-            i += 1
-        j = 0
-        for fold in range(n_folds):
-            i = fold
-            while i < n:
-                self.sequence[j] = self.grouped[i]
-                i, j = i + n_folds, j + 1
-        j = 0
+        j: cython.Py_ssize_t = 0
         for fold in range(n_folds):
             for i in range(j, j + n // n_folds + (1 if fold < n % n_folds else 0)):
                 self.fold_weight[fold, self.sequence[i]] = sample.weight[self.sequence[i]]
@@ -1057,7 +1043,7 @@ class GrowRules(NamedTuple):
     max_iterations: int
     patience: int
     slack: float
-    weka: bool
+    dealer: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.int32]] | None
     whole_rows: bool
     min_samples: float
     max_depth: int
@@ -1146,7 +1132,7 @@ class TreeGrower:
             "slack": rules.slack,
         }
         self.booster = Booster(targets, n_columns, n, **search)
-        self.folds = TreeFolds(fold_orders, rules.weka, rules.whole_rows, n)
+        self.folds = TreeFolds(fold_orders, rules.dealer, rules.whole_rows, n)
         self.splitter = Splitter(attributes, n_values, y, weight, n_classes, rules.min_gap)
         initial_size, self.widest = 64, max(2, *n_values)
         self.parent, self.attribute, self.iterations = np.empty((3, initial_size), np.int64)
@@ -1159,7 +1145,7 @@ class TreeGrower:
         sequence = np.arange(self.y.shape[0], dtype=np.int32)
         self.sample.take(self.scores, self.y, self.weight, sequence)
         self.folds.assign(self.sample)
-        if self.folds.weka:
+        if self.folds.is_dealt:
             sequence = self.folds.order.copy()
         return self.folds.test_weight.copy(), sequence
 

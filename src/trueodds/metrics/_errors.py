@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 BinStrategy = Literal["uniform", "quantile"]
-Ties = Literal["whole", "share", "by_label"]
+Ties = Literal["whole", "share"]
 
 
 def binned(
@@ -36,8 +36,7 @@ def binned(
 ) -> BinSums:
     """Sums over the rows of each bin."""
     if ties != "whole":
-        by_label = ties == "by_label"
-        return equal_count_sums(view.prob, view.codes, view.row_weight, n_bins, by_label=by_label)
+        return equal_count_sums(view.prob, view.codes, view.row_weight, n_bins)
     uniform = strategy == "uniform"
     edges = bin_edges(view, n_bins, strategy)
     return bin_sums(view.prob, view.codes, view.weight, edges, uniform=uniform, spread=spread)
@@ -65,7 +64,7 @@ def _binned_views(
 ) -> list[BinSums]:
     n_bins = check_integer(n_bins, "n_bins", 1)
     check_choice(strategy, ("uniform", "quantile"), "strategy")
-    check_choice(ties, ("whole", "share", "by_label"), "ties")
+    check_choice(ties, ("whole", "share"), "ties")
     if ties != "whole" and strategy != "quantile":
         raise InputError(f'ties={ties!r} needs bins of equal mass: pass strategy="quantile".')
     sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
@@ -109,13 +108,10 @@ def expected_calibration_error(
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width on [0, 1], or of equal mass.
-    ties : {"whole", "share", "by_label"}, default="whole"
+    ties : {"whole", "share"}, default="whole"
         With bins of equal mass, what happens to equal probabilities at the edge of a bin.
         ``"whole"``: they stay together, so there may be fewer bins. ``"share"``: the bins are
         filled to the same number of rows, and each gets its share of the labels of the tie.
-        ``"by_label"``: likewise, but the negatives of a tie come first, as in the program of the
-        ENIR paper's authors. This finds errors in forecasts that have none: a calibrated
-        constant gets a large ECE.
     weighting : {"mass", "equal", "all_bins"}, default="mass"
         ``"mass"``: a bin counts by the weight in it. ``"equal"``: every bin that is not empty
         counts alike, the "unweighted ECE" of the charcoal grill paper as its tables have it.

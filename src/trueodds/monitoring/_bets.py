@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from bisect import bisect_right
 from contextlib import suppress
@@ -119,21 +118,12 @@ class History:
     moments : list
         The time of the first row of each.
     cells : list of ndarray of shape (n_parts, 4)
-        Σ weight, Σ weight·p, Σ weight·y and Σ weight·p² in each part of the scale. Only the block
-        of the open stretch is changed in place.
+        Σ weight, Σ weight·p, Σ weight·y and Σ weight·p² in each part of the scale.
     """
 
     starts: list[int] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     cells: list[Floats] = field(default_factory=list)
-
-    def copy(self) -> History:
-        """Return a history that can go on while this one stays."""
-        return History(
-            list(self.starts),
-            list(self.moments),
-            self.cells[:-1] + [block.copy() for block in self.cells[-1:]],
-        )
 
     def room(self, rows: int) -> int:
         """Return the room of the open stretch after ``rows`` rows; 0 if none is open."""
@@ -156,7 +146,7 @@ class History:
         ends = np.array([*self.starts[2:-1], rows], dtype=np.float64)
         lengths = ends - starts[:-1]
         first = int(np.argmin(lengths / (rows - starts[:-1])))
-        self.cells[first] = self.cells[first] + self.cells.pop(first + 1)
+        self.cells[first] += self.cells.pop(first + 1)
         del self.starts[first + 1], self.moments[first + 1]
 
     def stack(self) -> Floats:
@@ -265,18 +255,6 @@ class Bets:
             named=np.zeros(places),
             sums=np.zeros((n_classes + n_groups, 3)),
         )
-
-    def copy(self) -> Bets:
-        """Return bets that can go on while these stay."""
-        other = copy.copy(self)
-        for name in (*ARRAYS, "history", "groups", "_codes"):
-            setattr(other, name, getattr(self, name).copy())
-        return other
-
-    def are_finite(self) -> bool:
-        """Whether what the last rows changed is finite: the e-value is a sum over all bets."""
-        changed = [self.clock, self.sums, *self.history.cells[-1:]]
-        return math.isfinite(sum(sum(array.ravel().tolist()) for array in changed))
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values; numbers read back as the same float64."""

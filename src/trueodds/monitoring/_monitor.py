@@ -192,12 +192,10 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
         """
         rows = read_stream(scores, y, sample_weight, counts, time, group, self.classes)
         n_classes = 0 if rows.table is None else rows.table.shape[1]
-        if self._bets is None:
+        bets = self._bets
+        if bets is None:
             bets = Bets.new(n_classes, self.max_groups if group is not None else 0)
-        else:
-            bets = self._bets.copy()
         bets.check_kind(n_classes, group is not None)
-        bets.n_unlabeled += rows.n_unlabeled
         codes = None if rows.groups is None else bets.group_codes(rows.groups, self.group_cuts)
         done = 0
         while done < len(rows):
@@ -207,7 +205,7 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
             part = slice(done, end)
             alarmed = bets.alarm_row
             before = bets.rows
-            update_bets(
+            if not update_bets(
                 rows.top[part],
                 rows.right[part],
                 *bets.arrays(),
@@ -220,17 +218,17 @@ class CalibrationMonitor(Locked, unlocked=("save",)):
                 group=None if codes is None else codes[part],
                 class_prob=None if rows.table is None else rows.table[part],
                 codes=None if rows.codes is None else rows.codes[part],
-            )
+            ):
+                raise InputError(
+                    "the rows were not counted, since the state holds numbers that are not finite. "
+                    "Load an earlier state."
+                )
             if bets.alarm_row and not alarmed:
                 bets.alarm_time = rows.moment(done + bets.alarm_row - before - 1)
             done = end
+        bets.n_unlabeled += rows.n_unlabeled
         if len(rows):
             bets.last_time = rows.moment(len(rows) - 1)
-        if not bets.are_finite():
-            raise InputError(
-                "the rows were not counted, since the state would hold numbers that are not "
-                "finite; it is as it was before. Check whether weights are extremely large."
-            )
         self._bets = bets
         return self
 

@@ -195,20 +195,16 @@ def equal_count_sums(
     positive: npt.NDArray[Any],
     mass: Floats,
     n_bins: int,
-    *,
-    by_label: bool,
 ) -> BinSums:
     """Add up groups of equal weight in the order of the probabilities, cutting ties to fill them.
 
     N rows make groups of ⌊N/n_bins⌋, the first N mod n_bins of them one larger. A tie that is cut
-    gives each group its share of both labels; with ``by_label`` the negatives of a tie come first,
-    as if rows were sorted by probability and label.
+    gives each group its share of both labels.
     """
     hit = np.asarray(positive) != 0
-    order = np.lexsort((hit, prob))
-    prob, hit = prob[order], hit[order]
-    mass = mass[order]
-    starts = run_starts(prob, hit) if by_label else run_starts(prob)
+    order = np.argsort(prob, kind="stable")
+    prob, hit, mass = prob[order], hit[order], mass[order]
+    starts = run_starts(prob)
 
     def cumulated(values: Floats) -> Floats:
         return np.concatenate([[0.0], np.cumsum(np.add.reduceat(values, starts))])

@@ -10,13 +10,16 @@ import numpy as np
 
 from trueodds.calibrators import Calibrator
 from trueodds.calibrators._charcoal_grill.classes import fit_charcoal_softmax_map
+from trueodds.calibrators._charcoal_grill.classes_fit import (
+    ClassFit,
+    choose_class_coals,
+    fit_class_path,
+)
 from trueodds.calibrators._charcoal_grill.fit import CoalFit, GrillRows, fit_coal_path
 from trueodds.calibrators._charcoal_grill.folds import choose_n_coals
-from trueodds.calibrators._charcoal_grill.paper import fit_paper
 from trueodds.calibrators._shared.parametric import warn_separable
 from trueodds.exceptions import (
     ConvergenceWarning,
-    InputError,
     NonMonotoneWarning,
     warn_user,
 )
@@ -28,6 +31,7 @@ from trueodds.inputs import (
     is_choice,
 )
 from trueodds.maps import CalibrationMap, CharcoalGrillMap
+from trueodds.numerics.charcoal_grill import CoalRows
 from trueodds.numerics.log_odds import log_odds
 from trueodds.numerics.logistic_regression import LogOddsFit, fit_log_odds
 from trueodds.numerics.magnitude import size_exponent
@@ -68,16 +72,7 @@ class CharcoalGrillCalibrator(Calibrator):
         paper.
     regularization : float, default=0.01
         Strength λ with which each ln T is pulled towards that of the one-component fit: 100·λ·Σ(ln
-        T_c − ln T₀)² is added to the summed log-loss. With ``solver="paper"`` it is the paper's λ,
-        which pulls towards 1.
-    solver : {"joint", "paper"}, default="joint"
-        The paper's own optimization is kept for comparison. It is slower, depends on its start, and
-        may do worse than one component. With more than two classes it measures distances between
-        the logits as they are given, as equation 12 does: adding a constant to all logits of a row
-        changes the fit. The joint solver measures them between logarithms of probabilities.
-    random_state : int, default=None
-        Seed of the start of ``solver="paper"``: means uniform in [−6, 6], temperatures and widths
-        close to 1. Without one, the means of two classes start on an even grid.
+        T_c − ln T₀)² is added to the summed log-loss.
     scale : {"probability", "logit", "raw"}, default="probability"
         Scale of the scores. Decision values are first divided such that their standard deviation is
         that of log-odds of evenly spread probabilities (1.8); widths and λ act on that scale. With
@@ -96,6 +91,9 @@ class CharcoalGrillCalibrator(Calibrator):
     all logits, and the ranking may change. Probabilities of exactly 0 and 1 are placed where the
     one-component fit places them. Cost: one sort, then the same for any number of rows; time grows
     with about the square of ``n_components``.
+
+    All parameters move together. ``trueodds_studies.papers.grill.PaperGrill`` has the paper's own
+    optimization, which is slower, depends on its start, and may do worse than one component.
 
     References
     ----------
@@ -124,8 +122,11 @@ class CharcoalGrillCalibrator(Calibrator):
     bias: bool = True
     fit_width: bool = False
     regularization: float = 1e-2
-    solver: Literal["joint", "paper"] = "joint"
-    random_state: int | None = None
+    moved = {  # noqa: RUF012  # a fact of the class
+        "solver": "trueodds_studies.papers.grill.PaperGrill",
+        "random_state": "trueodds_studies.papers.grill.PaperGrill",
+    }
+    _on_raw_logits = False
 
     def _check_options(self) -> None:
         if not is_choice(self.n_components, "auto"):
@@ -133,11 +134,6 @@ class CharcoalGrillCalibrator(Calibrator):
         for name in ("bias", "fit_width"):
             check_choice(getattr(self, name), (True, False), name)
         check_number(self.regularization, "regularization")
-        check_choice(self.solver, ("joint", "paper"), "solver")
-        if self.solver == "paper" and self.n_components == "auto":
-            raise InputError('n_components="auto" needs solver="joint".')
-        if self.random_state is not None:
-            check_integer(self.random_state, "random_state", 0, "None or ")
 
     def _fit(self, rows: Rows) -> CalibrationMap:
         table = rows.table
@@ -171,15 +167,25 @@ class CharcoalGrillCalibrator(Calibrator):
     def _fit_multiclass(self, rows: Rows) -> CalibrationMap:
         return fit_charcoal_softmax_map(
             rows,
-            n_coals=None if self.n_components == "auto" else int(self.n_components),
-            most_coals=MOST_COALS,
             bias=self.bias,
-            fit_width=self.fit_width,
-            lam=float(self.regularization),
-            paper=self.solver == "paper",
-            seed=self.random_state,
+            solve=self._fit_class_coals,
+            raw_logits=self._on_raw_logits,
             scale=self.scale,
         )
+
+    def _fit_class_coals(self, rows: CoalRows, log_temperature: float, one_coal: bool) -> ClassFit:
+        options: Any = {
+            "bias": self.bias,
+            "fit_width": self.fit_width,
+            "lam": float(self.regularization),
+        }
+        if one_coal:
+            n_coals = 1
+        elif self.n_components == "auto":
+            n_coals = choose_class_coals(rows, MOST_COALS, log_temperature, **options)
+        else:
+            n_coals = int(self.n_components)
+        return fit_class_path(rows, n_coals, log_temperature, **options)[-1]
 
     def _one_coal(self, table: ScoreTable) -> LogOddsFit:
         return fit_log_odds(
@@ -197,13 +203,7 @@ class CharcoalGrillCalibrator(Calibrator):
             )
         else:
             n_coals = int(self.n_components)
-        if self.solver == "paper":
-            fit = fit_paper(
-                rows, n_coals, bias=bias, fit_width=fit_width, lam=lam, seed=self.random_state
-            )
-        else:
-            path = fit_coal_path(rows, n_coals, bias=bias, fit_width=fit_width, lam=lam)
-            fit = path[-1]
+        fit = self._solve_coals(rows, n_coals)
         if fit.fell_back and n_coals > 1:
             name = "logistic calibration" if bias else "temperature scaling"
             warn_user(
@@ -211,6 +211,10 @@ class CharcoalGrillCalibrator(Calibrator):
                 ConvergenceWarning,
             )
         return fit
+
+    def _solve_coals(self, rows: GrillRows, n_coals: int) -> CoalFit:
+        bias, fit_width, lam = self.bias, self.fit_width, float(self.regularization)
+        return fit_coal_path(rows, n_coals, bias=bias, fit_width=fit_width, lam=lam)[-1]
 
 
 def _log_odds_unit(z: Any, weight: Any, scale: InputScale) -> float:

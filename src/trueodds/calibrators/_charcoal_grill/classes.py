@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
-from trueodds.calibrators._charcoal_grill.classes_fit import (
-    choose_class_coals,
-    fit_class_path,
-    fit_classes_paper,
-)
+from trueodds.calibrators._charcoal_grill.classes_fit import ClassFit
 from trueodds.calibrators._shared.parametric import warn_separable
 from trueodds.calibrators._shared.softmax import HOTTEST, UNSEEN_FLOOR
 from trueodds.exceptions import MissingClassWarning, NonMonotoneWarning, warn_user
@@ -29,23 +26,22 @@ from trueodds.rows import Rows
 
 __all__ = ["fit_charcoal_softmax_map"]
 
+Solve = Callable[[CoalRows, float, bool], ClassFit]
+"""Fits coals to rows, given ln T₀ of temperature scaling and whether one coal is enough."""
+
 
 def fit_charcoal_softmax_map(
     rows: Rows,
     *,
-    n_coals: int | None,
-    most_coals: int,
     bias: bool,
-    fit_width: bool,
-    lam: float,
-    paper: bool,
-    seed: int | None,
+    solve: Solve,
+    raw_logits: bool,
     scale: InputScale,
 ) -> CharcoalSoftmaxMap:
-    """Fit a map of several classes; ``n_coals=None`` chooses up to ``most_coals``.
+    """Fit a map of several classes, whose coals ``solve`` finds.
 
-    Coals lie among logarithms of probabilities. The paper's lie among the logits as they are given
-    (equation 12), unless the scores are probabilities, which have no others.
+    Coals lie among logarithms of probabilities; with ``raw_logits`` they lie among the logits as
+    they are given, unless the scores are probabilities, which have no others.
 
     Very large decision values are scaled by a power of two, and the fit is scaled back. With very
     small ones the logarithms of probabilities are much the same for all rows: one coal is used.
@@ -82,22 +78,16 @@ def fit_charcoal_softmax_map(
     own, other = _targets(counts, smoothing)
     np.maximum(logits, logits.max(axis=1, keepdims=True) + floor, out=logits)
     axis: Literal["log_probability", "raw"] = "log_probability"
-    if paper and scale != "probability":
+    one_coal = False
+    if raw_logits and scale != "probability":
         axis, logs = "raw", scaled_logits(logits, exponent)
     elif exponent >= 0:
         logs = scaled_logits(log_softmax(logits), exponent)
     else:
         logs = scaled_logits(logits - logits.max(axis=1, keepdims=True), exponent)
-        n_coals = 1
+        one_coal = True
     coal_rows = CoalRows(logs, codes, own[codes], other[codes], row_weight, counts > 0)
-    heat = -float(np.log(inverse))
-    options = {"bias": bias, "fit_width": fit_width}
-    if n_coals is None:
-        n_coals = choose_class_coals(coal_rows, most_coals, heat, lam=lam, **options)
-    if paper:
-        fit = fit_classes_paper(coal_rows, n_coals, lam=lam, seed=seed, **options)
-    else:
-        fit = fit_class_path(coal_rows, n_coals, heat, lam=lam, **options)[-1]
+    fit = solve(coal_rows, -float(np.log(inverse)), one_coal)
     return CharcoalSoftmaxMap(
         means=np.ldexp(fit.coals.means, exponent),
         temperatures=np.ldexp(fit.coals.temperatures, exponent),

@@ -1,4 +1,4 @@
-"""Fit Charcoal Grill Scaling to several classes: all parameters together, or as the paper does."""
+"""Fit Charcoal Grill Scaling to several classes, all parameters together."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ import numpy as np
 
 from trueodds.calibrators._charcoal_grill.fit import LOG_TEMPERATURE_REACH, PULL
 from trueodds.calibrators._charcoal_grill.folds import N_FOLDS, one_standard_error
-from trueodds.calibrators._charcoal_grill.paper import (
-    LEAST_POSITIVE,
-    minimize_in_turns,
-    paper_penalty,
-)
 from trueodds.inputs import Floats
 from trueodds.numerics.charcoal_grill import (
     ClassCoals,
@@ -21,14 +16,13 @@ from trueodds.numerics.charcoal_grill import (
     loss_and_gradient,
 )
 
-__all__ = ["ClassFit", "choose_class_coals", "fit_class_path", "fit_classes_paper"]
+__all__ = ["ClassFit", "choose_class_coals", "fit_class_path"]
 
 RIDGE = 50.0
 """λ = 0.01 is a standard normal prior on the biases and on the means' scaled coordinates."""
 LOG_WIDTH_REACH = np.log(4.0)
 MAX_ITER = 60
 TRIAL_ITER = 12  # after which the best of several starts is known well enough
-PAPER_TURNS = 50
 
 
 @dataclass(frozen=True)
@@ -223,57 +217,3 @@ def choose_class_coals(
         weight = float(test.weight.sum())
         losses.append([loss_and_gradient(test, fit.coals)[0] / weight for fit in path])
     return 1 + one_standard_error(np.array(losses)) if len(losses) > 1 else 1
-
-
-def fit_classes_paper(
-    rows: CoalRows,
-    n_coals: int,
-    *,
-    bias: bool,
-    fit_width: bool,
-    lam: float,
-    seed: int | None = None,
-) -> ClassFit:
-    """One bounded quasi-Newton step on each group in turn, with the paper's R and fixed λ.
-
-    Means start at random points of the cube [−6, 6]ᵏ; without a seed, at those of seed 0.
-    """
-    n, k = n_coals, rows.logs.shape[1]
-    rng = np.random.default_rng(0 if seed is None else seed)
-    theta = np.concatenate(
-        [
-            rng.uniform(-6, 6, n * k),
-            1 + 0.01 * rng.standard_normal(n),
-            np.ones(n),
-            np.zeros(k),
-        ]
-    )
-    edges = np.cumsum([0, n * k, n, n, k])
-    groups = [np.arange(edges[i], edges[i + 1]) for i in range(4)]
-    used = [groups[0], groups[1], *([groups[2]] * fit_width), *([groups[3]] * bias)]
-    bounds: list[tuple[float | None, float | None]] = [
-        *[(None, None)] * (n * k),
-        *[(LEAST_POSITIVE, None)] * (2 * n),
-        *[(None, None)] * k,
-    ]
-
-    def coals_of(t: Floats) -> ClassCoals:
-        return ClassCoals(t[groups[0]].reshape(n, k), t[groups[1]], t[groups[2]], t[groups[3]])
-
-    def objective(t: Floats) -> tuple[float, Floats]:
-        coals = coals_of(t)
-        loss, slope = loss_and_gradient(rows, coals)
-        penalty, by_temperature, by_width = paper_penalty(coals.temperatures, coals.widths)
-        gradient = np.concatenate(
-            [
-                slope.means.ravel(),
-                slope.temperatures + lam * by_temperature,
-                slope.widths + lam * by_width,
-                slope.bias,
-            ]
-        )
-        return loss + lam * penalty, gradient
-
-    theta, _ = minimize_in_turns(objective, theta, bounds, used, PAPER_TURNS)
-    coals = coals_of(theta)
-    return ClassFit(coals, loss_and_gradient(rows, coals)[0])

@@ -20,6 +20,7 @@ from trueodds.calibrators import (
 )
 from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.calibrators._tree.growth import (
+    Dealer,
     FittedTree,
     TreeData,
     TreeOptions,
@@ -91,9 +92,9 @@ class TreeCalibrator(FeatureCalibrator):
     categorical : sequence of str or int, default=None
         Numeric columns that are categories, by name or position. Text, boolean and categorical
         columns of frames are detected.
-    cv : int or "weka", default=5
-        Number of stratified, shuffled folds; or the five deterministic folds of the authors'
-        program, which depend on the order of the rows.
+    cv : int, default=5
+        Number of stratified, shuffled folds. (The folds of the authors' program are in
+        ``trueodds_studies.papers.trees.AuthorsTree``.)
     random_state : int, RandomState instance or None, default=0
         Seed that shuffles the folds. None makes each fit different.
     scale : {"probability", "logit", "raw"}, default="probability"
@@ -123,7 +124,7 @@ class TreeCalibrator(FeatureCalibrator):
     replaced by the mean, those of nominal ones by the mode. At prediction, a row with a category
     that did not occur in fitting is calibrated by the inner node that splits on it.
 
-    With an integer ``cv``, the result does not depend on the order of rows, and a count of k equals
+    The result does not depend on the order of rows, and a count of k equals
     k repetitions. With importances each row stays within one fold.
 
     If no score column varies at a node, an intercept is fitted; in the authors' program rounding
@@ -173,7 +174,7 @@ class TreeCalibrator(FeatureCalibrator):
     max_depth: int | None = None
     min_gap: float = 1e-5
     categorical: Sequence[Any] | None = None
-    cv: int | Literal["weka"] = 5
+    cv: int = 5
     random_state: Any = 0
 
     def _check_options(self) -> None:
@@ -189,8 +190,12 @@ class TreeCalibrator(FeatureCalibrator):
         check_choice(self.pruning, ("rmse", "error", None), "pruning")
         if self.max_depth is not None:
             check_integer(self.max_depth, "max_depth", 0, "None or ")
-        if not is_choice(self.cv, "weka"):
-            check_integer(self.cv, "cv", 2, '"weka" or ')
+        if is_choice(self.cv, "weka"):
+            raise InputError(
+                "the folds of the authors' program are in trueodds-studies: see "
+                "trueodds_studies.papers.trees.AuthorsTree."
+            )
+        check_integer(self.cv, "cv", 2)
         check_number(self.min_samples, "min_samples", 2)
         check_number(self.min_gap, "min_gap")
         if isinstance(self.categorical, str):
@@ -256,7 +261,7 @@ class TreeCalibrator(FeatureCalibrator):
         return self
 
     def _grow(self, rows: TreeRows, space: FeatureSpace, classes: npt.NDArray[Any]) -> None:
-        if self.cv != "weka":
+        if self._dealer() is None:
             rows = canonical_rows(rows)
         options = self._tree_options(rows.are_counts)
         tree, self.map_ = self._fit_tree(rows, space, classes, options)
@@ -343,13 +348,16 @@ class TreeCalibrator(FeatureCalibrator):
             scores = positive_column(scores, self.scale)
         return score_columns(scores, self.scale)[:, None]
 
+    def _dealer(self) -> Dealer | None:
+        """What deals rows into folds that depend on their order; None for shuffled folds."""
+        return None
+
     def _tree_options(self, are_counts: bool) -> TreeOptions:
-        weka = self.cv == "weka"
         return TreeOptions(
             n_iterations=None if isinstance(self.n_iterations, str) else int(self.n_iterations),
             node_search=self.n_iterations == "node",
-            n_folds=5 if self.cv == "weka" else int(self.cv),
-            weka=weka,
+            n_folds=int(self.cv),
+            dealer=self._dealer(),
             whole_rows=not are_counts,
             seed=as_seed(self.random_state, below=2**31 - 1),
             min_samples=float(self.min_samples),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,17 +10,19 @@ import numpy.typing as npt
 
 from trueodds.inputs import Floats
 
-__all__ = ["FittedTree", "TreeData", "TreeOptions", "fit_tree"]
+__all__ = ["Dealer", "FittedTree", "TreeData", "TreeOptions", "fit_tree"]
 
 Ints = npt.NDArray[np.int64]
+Dealer = Callable[[npt.NDArray[np.int32]], npt.NDArray[np.int32]]
+"""A function of labels that returns their order, in which each fold is a block."""
 
 MAX_ITERATIONS = 200
 PATIENCE = 51
 """A fold of the search stops after this many iterations in a row without a new least error."""
 
 SLACK = 1e-9
-"""Of two numbers of iterations whose errors are this close the smaller is taken, not so with the
-authors' folds: they take the least error, which after convergence is a matter of rounding."""
+"""Of two numbers of iterations whose errors are this close the smaller is taken. A dealer's folds
+take the least error, as the authors do; after convergence it is a matter of rounding."""
 
 TIE = 1e-12
 """Cross-validated errors within this share are equal; the smaller tree wins."""
@@ -32,7 +35,7 @@ class TreeOptions:
     n_iterations: int | None
     node_search: bool
     n_folds: int
-    weka: bool
+    dealer: Dealer | None
     whole_rows: bool
     seed: int
     min_samples: float
@@ -92,8 +95,8 @@ class _Grower:
             n_iterations=options.n_iterations or 0,
             max_iterations=MAX_ITERATIONS,
             patience=PATIENCE,
-            slack=0.0 if options.weka else SLACK,
-            weka=options.weka,
+            slack=0.0 if options.dealer else SLACK,
+            dealer=options.dealer,
             whole_rows=options.whole_rows,
             min_samples=options.min_samples,
             max_depth=options.max_depth,

@@ -50,6 +50,7 @@ from trueodds_studies.papers.bayes_isotonic.extras import PARTS, extra_tasks, ru
 from trueodds_studies.papers.bayes_isotonic.models import MODELS, held_out_scores
 from trueodds_studies.papers.bayes_isotonic.numbers import SIZES, sets_at_hand
 from trueodds_studies.papers.bayes_isotonic.report import report
+from trueodds_studies.papers.enir import AuthorsENIR
 
 __all__ = ["STUDY"]
 
@@ -73,11 +74,9 @@ METHODS: dict[str, Callable[..., Calibrator]] = {
     "beta-platt-program": partial(BetaCalibrator, label_smoothing="platt"),
     "iso": IsotonicCalibrator,
     "iso-platt": partial(IsotonicCalibrator, label_smoothing="platt"),
-    "enir": partial(ENIRCalibrator, criterion="bic-authors"),  # the package that the paper used
-    "enir-platt": partial(ENIRCalibrator, criterion="bic-authors", label_smoothing="platt"),
-    "enir-platt-program": partial(
-        ENIRCalibrator, criterion="bic-authors", label_smoothing="platt", max_models=1
-    ),
+    "enir": AuthorsENIR,  # the package that the paper used
+    "enir-platt": partial(AuthorsENIR, label_smoothing="platt"),
+    "enir-platt-program": partial(AuthorsENIR, label_smoothing="platt", max_models=1),
     "enir-text": partial(ENIRCalibrator, smoothing=None),
     "enir-text-platt": partial(ENIRCalibrator, smoothing=None, label_smoothing="platt"),
     "bayes-iso": _importance,

@@ -7,6 +7,7 @@ import numpy as np
 from trueodds.numerics.reliability_bins import equal_count_sums
 from trueodds_studies._optional import need
 from trueodds_studies._report import Figure
+from trueodds_studies.papers.enir.authors import groups_cut_by_label
 from trueodds_studies.papers.enir.claims import MODEL_NAMES, Gains
 from trueodds_studies.papers.enir.numbers import INTERVALS, MEASURES, MODELS
 from trueodds_studies.papers.enir.simulated import calibrated, simulated_scores
@@ -22,14 +23,16 @@ def cut_ties_figure(source: str) -> Figure:
     scores = simulated_scores(source, "linear", 0)
     p, y = calibrated("IsoRegC", scores), scores["y_test"]
     figure, axes = pyplot.subplots(1, 2, figsize=(9.0, 3.4), sharey=True, layout="constrained")
-    for ax, by_label in zip(axes, (True, False), strict=True):
-        sums = equal_count_sums(p, y, np.ones(len(p)), N_GROUPS, by_label=by_label)
-        frequency, forecast = sums.positive / sums.weight, sums.prob / sums.weight
+    sums = equal_count_sums(p, y, np.ones(len(p)), N_GROUPS)
+    shared = sums.prob / sums.weight, sums.positive / sums.weight
+    groups = groups_cut_by_label(y, p, N_GROUPS)
+    cut = tuple(np.array([values[rows].mean() for rows in groups]) for values in (p, y))
+    ways = {"cut by label (the authors' program)": cut, "shared out": shared}
+    for ax, (way, (forecast, frequency)) in zip(axes, ways.items(), strict=True):
         place = range(1, N_GROUPS + 1)
         ax.bar(place, frequency, color="#9ecae1", label="frequency of positives")
         ax.plot(place, forecast, "o", color="#d55e00", label="mean forecast")
-        error = abs(sums.prob - sums.positive).sum() / sums.weight.sum()
-        way = "cut by label (the authors' program)" if by_label else "shared out"
+        error = np.average(abs(forecast - frequency), weights=sums.weight)
         ax.set(title=f"Ties {way}: ECE {error:.3f}", xlabel="group of equal count", xticks=place)
     axes[0].set_ylim(0, 1.05)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -252,7 +252,7 @@ _SUBSTITUTES = (
     "scikit-learn's `LinearSVC` (squared hinge) and `LogisticRegression`, both with C = 1, "
     "standardized features and indicators of nominal ones. Naive Bayes counts nominal values, "
     "like Weka's."
-    '\n\nENIR uses the criterion of the authors\' program (`criterion="bic-authors"`), BBQ the '
+    "\n\nENIR uses the criterion of the authors' program (`AuthorsENIR`), BBQ the "
     "library's defaults. Ranks: F_F (Iman and Davenport) at 0.05, then Holm's procedure with ENIR "
     "as control; equal results share a rank. Gains: equation 10, Student's interval over the sets."
     "\n\n**Readings.** Each claim is judged by the measures of the paper's text (ten fixed bins), "

@@ -22,6 +22,7 @@ from trueodds_studies._protocol import quietly
 from trueodds_studies._scratch import Arrays
 from trueodds_studies._task import stable_seed
 from trueodds_studies.datasets import available, load, make_disc_and_ring
+from trueodds_studies.papers.enir.authors import AuthorsENIR
 
 __all__ = ["KERNELS", "METHODS", "calibrated", "simulated_scores", "simulated_sources"]
 
@@ -31,7 +32,7 @@ METHODS: dict[str, Callable[[], Calibrator]] = {
     "base": IdentityCalibrator,
     "IsoRegC": IsotonicCalibrator,
     "BBQ": BBQCalibrator,
-    "ENIR": partial(ENIRCalibrator, criterion="bic-authors"),
+    "ENIR": AuthorsENIR,
     "ENIR-text": partial(ENIRCalibrator, smoothing=None),
     "Platt": LogisticCalibrator,
 }

@@ -41,6 +41,7 @@ from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed, stable_seed
 from trueodds_studies.datasets import load
 from trueodds_studies.papers.enir import extras
+from trueodds_studies.papers.enir.authors import groups_cut_by_label
 from trueodds_studies.papers.enir.naive_bayes import counting_naive_bayes
 from trueodds_studies.papers.enir.numbers import ALL_FOLDS, SETS, column_of, sets_at_hand
 from trueodds_studies.papers.enir.report import report
@@ -229,6 +230,9 @@ def _real_scores(task: Task, scratch: Scratch) -> list[Arrays]:
     ]
 
 
+N_GROUPS = 10
+
+
 def _measures(y: npt.NDArray[Any], p: Floats) -> Row:
     """Return the measures by each reading; values that all readings share occur once."""
     from sklearn.metrics import roc_auc_score
@@ -242,13 +246,16 @@ def _measures(y: npt.NDArray[Any], p: Floats) -> Row:
     }
     ways: dict[str, dict[str, Any]] = {
         "text": {},
-        "program": {"strategy": "quantile", "ties": "by_label"},
         "shared": {"strategy": "quantile", "ties": "share"},
     }
     for view, options in ways.items():
-        options |= {"n_bins": 10, "classes": [0, 1]}
+        options |= {"n_bins": N_GROUPS, "classes": [0, 1]}
         row[column_of("ECE", view)] = expected_calibration_error(y, p, **options)
         row[column_of("MCE", view)] = maximum_calibration_error(y, p, **options)
+    groups = groups_cut_by_label(y, p, N_GROUPS)
+    gaps = [float(abs(p[rows].mean() - y[rows].mean())) for rows in groups]
+    row[column_of("ECE", "program")] = float(np.average(gaps, weights=[len(g) for g in groups]))
+    row[column_of("MCE", "program")] = max(gaps)
     return row
 
 

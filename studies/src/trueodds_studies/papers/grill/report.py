@@ -154,9 +154,9 @@ def _summary(frame: Any, table_1: Readings, real: dict[str, Readings]) -> str:
         "ten bins of equal width and is in %; with several classes all pairs of a row and a "
         "class are pooled."
         "\n\n**Two solvers.** Every claim is judged by the paper's own optimization "
-        '(`CharcoalGrillCalibrator(solver="paper")`: one quasi-Newton step for each group of '
+        "(`trueodds_studies.papers.grill.PaperGrill`: one quasi-Newton step for each group of "
         "parameters in turn, λ × 10 while the map is decreasing). This library's solver "
-        '(`solver="joint"`) is shown as "our solver" and decides no verdict. With several '
+        'is shown as "our solver" and decides no verdict. With several '
         "classes the paper's coals lie among the raw logits, ours among log-probabilities. "
         "Details that the paper leaves open (the order of the groups, the first disturbance of "
         "the temperatures, bounds of the means) are in "

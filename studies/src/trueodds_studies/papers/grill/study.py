@@ -42,6 +42,7 @@ from trueodds_studies._study import Row, Study
 from trueodds_studies._task import Task, crossed
 from trueodds_studies.datasets import available
 from trueodds_studies.papers.grill.numbers import CLIP, CLIPS, FIGURE_BINS, PAPER_TASKS, PLACED
+from trueodds_studies.papers.grill.paper_grill import PaperGrill
 from trueodds_studies.papers.grill.report import report
 from trueodds_studies.papers.grill.scores import (
     SCORERS,
@@ -62,10 +63,13 @@ QUICK_TEMPERATURES = (1.1, 5.0)
 QUICK_SETS = ("stocknet-movement",)
 FRAUD = "creditcard-casecontrol"
 
-GRILLS: dict[str, Callable[..., Calibrator]] = {
+GRILLS = {
     f"CGS-{n}-{word}": partial(CharcoalGrillCalibrator, n_components=n, bias=bias)
     for word, bias in (("nobias", False), ("withbias", True))
     for n in range(1, 6)
+}
+PAPERS_GRILLS: dict[str, Callable[..., Calibrator]] = {
+    name: partial(PaperGrill, **grill.keywords) for name, grill in GRILLS.items()
 }
 METHODS: dict[str, Callable[..., Calibrator]] = {
     "original": IdentityCalibrator,
@@ -194,16 +198,16 @@ def _fitted(
     task: Task, scores: Floats, y: Any, weight: Any = None, scale: str = "probability"
 ) -> tuple[Any, dict[str, bool]]:
     """Return the calibrator; for coals also whether it converged, and within a CPU minute."""
-    options = {} if task["solver"] == "none" else {"solver": task["solver"]}
-    if task.part == "starts":
-        options["random_state"] = task["start"]
-    calibrator = METHODS[task["method"]](scale=scale, **options)
+    by_paper = task["solver"] == "paper"
+    options = {"random_state": task["start"]} if by_paper and task.part == "starts" else {}
+    methods = PAPERS_GRILLS if by_paper else METHODS
+    calibrator = methods[task["method"]](scale=scale, **options)
     begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TrueoddsWarning)
         calibrator.fit(scores, y, Weights.counted(weight))  # the paper's weights count rows
     seconds = time.process_time() - begin
-    if not options:
+    if task["solver"] == "none":
         return calibrator, {}
     stopped = any("did not converge" in str(warning.message) for warning in caught)
     return calibrator, {"stopped": stopped, "within_a_minute": seconds < 60}

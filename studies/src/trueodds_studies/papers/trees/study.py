@@ -32,7 +32,7 @@ from trueodds_studies.papers.trees.artificial import (
 from trueodds_studies.papers.trees.data import TWO_CLASSES, TreesData, trees_data
 from trueodds_studies.papers.trees.learners import logit_boost, rbf_svm, weka_naive_bayes
 from trueodds_studies.papers.trees.numbers import METHODS, MODELS, sets_at_hand
-from trueodds_studies.papers.trees.paper_tree import PaperTree
+from trueodds_studies.papers.trees.paper_tree import AuthorsTree
 from trueodds_studies.papers.trees.plan import PROFILES, fold_seconds, folds_of, sets_of
 from trueodds_studies.papers.trees.report import FIGURE_5, report
 from trueodds_studies.papers.trees.svm_example import example_rows, example_tasks
@@ -136,8 +136,8 @@ def _calibrated(method: str, at: Scored) -> tuple[Floats, int]:
     scores, test = (s if plain else log_odds(s) for s in (at.train, at.test))
     if method == "PCT" or method in VARIANTS:
         options = VARIANTS.get(method, {})
-        tree = PaperTree(
-            scale="raw", classes=classes, categorical=at.data.nominal, cv="weka", **options
+        tree = AuthorsTree(
+            scale="raw", classes=classes, categorical=at.data.nominal, **options
         ).fit(scores, y, features=at.data.X[at.fold.train])
         return tree.predict_proba(test, features=at.data.X[at.fold.test]), tree.n_leaves_
     if len(classes) > 2:

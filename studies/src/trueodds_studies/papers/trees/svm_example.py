@@ -14,7 +14,7 @@ from trueodds_studies._report import Claim, Figure
 from trueodds_studies._study import Results, Row, pick_rows
 from trueodds_studies._task import Task, crossed, stable_seed
 from trueodds_studies.datasets import LabeledRows, make_decision_list
-from trueodds_studies.papers.trees.paper_tree import PaperTree
+from trueodds_studies.papers.trees.paper_tree import AuthorsTree
 
 __all__ = ["example_claim", "example_items", "example_rows", "example_tasks"]
 
@@ -38,7 +38,7 @@ def example_rows(task: Task) -> list[Row]:
     seed = stable_seed("rdg1", task["replicate"]) % 2**32
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     scores = cross_val_predict(svm, rows.X, rows.y, cv=folds, method="decision_function")
-    tree = PaperTree(scale="raw", cv="weka", categorical=range(10))
+    tree = AuthorsTree(scale="raw", categorical=range(10))
     with quietly():
         found: Any = tree.fit(scores, rows.y, features=rows.X).map_
     return _nodes(found, rows, svm.fit(rows.X, rows.y).decision_function(rows.X))

@@ -1,4 +1,4 @@
-"""The paper's own optimization of Charcoal Grill Scaling (its section 4.2), for comparison.
+"""The paper's own optimization of Charcoal Grill Scaling (its section 4.2).
 
 One bounded quasi-Newton step on each group of parameters in turn, until a full turn lowers the loss
 by no more than 1e-8; then λ is multiplied by ten while the map decreases somewhere. The paper
@@ -12,21 +12,33 @@ is checked on [−6, 6] and on the range of the data.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from trueodds import CharcoalGrillCalibrator
+from trueodds.calibrators._charcoal_grill.classes_fit import ClassFit
 from trueodds.calibrators._charcoal_grill.fit import (
     BEYOND_DATA,
     CoalFit,
     GrillRows,
     is_monotone,
 )
-from trueodds.inputs import Floats
-from trueodds.numerics.charcoal_grill import Coals, Layout, evaluate, negative_log_likelihood
+from trueodds.exceptions import InputError
+from trueodds.inputs import Floats, check_integer
+from trueodds.numerics.charcoal_grill import (
+    ClassCoals,
+    CoalRows,
+    Coals,
+    Layout,
+    evaluate,
+    loss_and_gradient,
+    negative_log_likelihood,
+)
 
-__all__ = ["Bounds", "fit_paper", "minimize_in_turns", "paper_penalty", "paper_start"]
+__all__ = ["PaperGrill"]
 
 Bounds = Sequence[tuple[float | None, float | None]]
 Objective = Callable[[Floats], tuple[float, Floats]]
@@ -35,6 +47,67 @@ MAX_TURNS = 200
 LEAST_DECREASE = 1e-8
 LAMBDA_LIMIT = 1e9
 LEAST_POSITIVE = 1e-3  # bound of temperatures and widths
+TURNS_OF_CLASSES = 50
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PaperGrill(CharcoalGrillCalibrator):
+    """Charcoal grill scaling by the paper's optimization.
+
+    It is slower, depends on its start, and may do worse than one component. With more than two
+    classes it measures distances between the logits as they are given, as equation 12 does: adding
+    a constant to all logits of a row changes the fit.
+
+    Parameters
+    ----------
+    regularization : float, default=0.01
+        The paper's λ, which pulls temperatures towards 1.
+    random_state : int, default=None
+        Seed of the start: means uniform in [−6, 6], temperatures and widths close to 1. Without
+        one, the means of two classes start on an even grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds_studies.papers.grill import PaperGrill
+    >>> z = np.linspace(-3, 3, 200)
+    >>> y = np.random.default_rng(0).random(200) < 1 / (1 + np.exp(-z / 2))
+    >>> grill = PaperGrill(n_components=1, bias=False, scale="logit").fit(z, y)
+    >>> float(grill.map_.temperature([0.0]).round()[0])
+    2.0
+    """
+
+    random_state: int | None = None
+
+    moved = {}  # noqa: RUF012  # a fact of the class
+    _on_raw_logits = True
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.n_components == "auto":
+            raise InputError('the paper has no n_components="auto".')
+        if self.random_state is not None:
+            check_integer(self.random_state, "random_state", 0, "None or ")
+
+    def _solve_coals(self, rows: GrillRows, n_coals: int) -> CoalFit:
+        return fit_paper(
+            rows,
+            n_coals,
+            bias=self.bias,
+            fit_width=self.fit_width,
+            lam=float(self.regularization),
+            seed=self.random_state,
+        )
+
+    def _fit_class_coals(self, rows: CoalRows, log_temperature: float, one_coal: bool) -> ClassFit:
+        return fit_classes_paper(
+            rows,
+            1 if one_coal else int(self.n_components),
+            bias=self.bias,
+            fit_width=self.fit_width,
+            lam=float(self.regularization),
+            seed=self.random_state,
+        )
 
 
 def paper_penalty(temperatures: Floats, widths: Floats) -> tuple[float, Floats, Floats]:
@@ -156,3 +229,57 @@ def _objective(theta: Floats, rows: GrillRows, layout: Layout, lam: float) -> tu
         gradient[2 * n : 3 * n] = gradient[2 * n : 3 * n] / coals.widths + lam * by_width
     loss = negative_log_likelihood(at.eta, rows.n_neg, rows.n_pos)
     return loss + lam * penalty, gradient
+
+
+def fit_classes_paper(
+    rows: CoalRows,
+    n_coals: int,
+    *,
+    bias: bool,
+    fit_width: bool,
+    lam: float,
+    seed: int | None = None,
+) -> ClassFit:
+    """One bounded quasi-Newton step on each group in turn, with the paper's R and fixed λ.
+
+    Means start at random points of the cube [−6, 6]ᵏ; without a seed, at those of seed 0.
+    """
+    n, k = n_coals, rows.logs.shape[1]
+    rng = np.random.default_rng(0 if seed is None else seed)
+    theta = np.concatenate(
+        [
+            rng.uniform(-6, 6, n * k),
+            1 + 0.01 * rng.standard_normal(n),
+            np.ones(n),
+            np.zeros(k),
+        ]
+    )
+    edges = np.cumsum([0, n * k, n, n, k])
+    groups = [np.arange(edges[i], edges[i + 1]) for i in range(4)]
+    used = [groups[0], groups[1], *([groups[2]] * fit_width), *([groups[3]] * bias)]
+    bounds: list[tuple[float | None, float | None]] = [
+        *[(None, None)] * (n * k),
+        *[(LEAST_POSITIVE, None)] * (2 * n),
+        *[(None, None)] * k,
+    ]
+
+    def coals_of(t: Floats) -> ClassCoals:
+        return ClassCoals(t[groups[0]].reshape(n, k), t[groups[1]], t[groups[2]], t[groups[3]])
+
+    def objective(t: Floats) -> tuple[float, Floats]:
+        coals = coals_of(t)
+        loss, slope = loss_and_gradient(rows, coals)
+        penalty, by_temperature, by_width = paper_penalty(coals.temperatures, coals.widths)
+        gradient = np.concatenate(
+            [
+                slope.means.ravel(),
+                slope.temperatures + lam * by_temperature,
+                slope.widths + lam * by_width,
+                slope.bias,
+            ]
+        )
+        return loss + lam * penalty, gradient
+
+    theta, _ = minimize_in_turns(objective, theta, bounds, used, TURNS_OF_CLASSES)
+    coals = coals_of(theta)
+    return ClassFit(coals, loss_and_gradient(rows, coals)[0])

@@ -1,25 +1,45 @@
 """The paper's own optimization: its penalty, its turns, and when λ grows."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy
-from scipy.special import logit, softmax
+from scipy.special import log_softmax, logit, softmax
 
-from support.grill_examples import distorted
-from trueodds import CharcoalGrillCalibrator
-from trueodds.calibrators._charcoal_grill import paper
+from support.grill_examples import distorted, overconfident_classes
+from trueodds import CharcoalGrillCalibrator, LogisticCalibrator, TemperatureCalibrator
 from trueodds.calibrators._charcoal_grill.fit import GrillRows, is_monotone
-from trueodds.calibrators._charcoal_grill.paper import (
+from trueodds.exceptions import ConvergenceWarning, InputError
+from trueodds.maps import CharcoalGrillMap
+from trueodds.numerics.charcoal_grill import ClassCoals, CoalRows, Layout, loss_and_gradient
+from trueodds.numerics.logistic_regression import fit_logistic
+from trueodds_studies.papers.grill import PaperGrill
+from trueodds_studies.papers.grill import paper_grill as paper
+from trueodds_studies.papers.grill.paper_grill import (
     LEAST_POSITIVE,
     _objective,
+    fit_classes_paper,
     fit_paper,
     minimize_in_turns,
     paper_penalty,
     paper_start,
 )
-from trueodds.exceptions import InputError
-from trueodds.numerics.charcoal_grill import Layout
-from trueodds.numerics.logistic_regression import fit_logistic
+
+GRID = np.linspace(0.001, 0.999, 999)
+K = 3
+
+
+def log_loss(calibrator, p, y):
+    q = calibrator.predict_proba(p)[np.arange(len(y)), y]
+    return -np.log(q).sum()
+
+
+def class_rows(n):
+    logits, codes = overconfident_classes(n, K, 0)
+    logs = log_softmax(logits, axis=1)
+    return CoalRows(logs, codes, np.ones(n), np.zeros(n), np.ones(n), np.ones(K, bool))
 
 
 def make_rows(n=60, seed=0):
@@ -193,17 +213,17 @@ def logits_of_a_network(n=600, k=3, seed=0):
 
 
 def paper_options(**more):
-    return {"n_components": 2, "bias": False, "solver": "paper", "scale": "logit", **more}
+    return {"n_components": 2, "bias": False, "scale": "logit", **more}
 
 
 def test_with_several_classes_the_papers_coals_lie_among_the_raw_logits():
     # Equations 11 and 12: a constant that is added to a row moves it away from its coals.
     logits, y = logits_of_a_network()
     shifted = logits + np.random.default_rng(1).normal(0, 5, (len(y), 1))
-    paper, moved = (CharcoalGrillCalibrator(**paper_options()).fit(x, y) for x in (logits, shifted))
+    paper, moved = (PaperGrill(**paper_options()).fit(x, y) for x in (logits, shifted))
     assert np.abs(paper.predict_proba(logits) - moved.predict_proba(shifted)).max() > 0.01
     joint = [
-        CharcoalGrillCalibrator(**paper_options(solver="joint")).fit(x, y).predict_proba(x)
+        CharcoalGrillCalibrator(**paper_options()).fit(x, y).predict_proba(x)
         for x in (logits, shifted)
     ]
     np.testing.assert_allclose(joint[0], joint[1], atol=1e-6)
@@ -212,7 +232,7 @@ def test_with_several_classes_the_papers_coals_lie_among_the_raw_logits():
 @pytest.mark.parametrize("bias", [False, True])
 def test_the_papers_map_of_several_classes_is_its_equations(bias):
     logits, y = logits_of_a_network()
-    grill = CharcoalGrillCalibrator(**paper_options(bias=bias, fit_width=True)).fit(logits, y).map_
+    grill = PaperGrill(**paper_options(bias=bias, fit_width=True)).fit(logits, y).map_
     expected = []
     for row in logits:  # equations 11 and 12, row by row
         closeness = np.exp(-((row - grill.means) ** 2).sum(axis=1) / (2 * grill.widths**2))
@@ -226,7 +246,7 @@ def test_the_papers_start_of_several_classes_decides_the_fit():
     logits, y = logits_of_a_network()
 
     def loss(seed):
-        fitted = CharcoalGrillCalibrator(**paper_options(random_state=seed)).fit(logits, y)
+        fitted = PaperGrill(**paper_options(random_state=seed)).fit(logits, y)
         return -np.log(fitted.predict_proba(logits)[np.arange(len(y)), y]).mean()
 
     losses = [loss(seed) for seed in range(5)]
@@ -245,4 +265,58 @@ def test_a_seed_moves_the_start_of_two_classes_and_none_is_an_even_grid():
     for parameter in (temperatures, widths):
         assert 0.005 < np.std(parameter) < 0.02
     with pytest.raises(InputError, match="random_state must be None or an integer"):
-        CharcoalGrillCalibrator(random_state=-1).fit([0.1, 0.9, 0.4], [0, 1, 1])
+        PaperGrill(random_state=-1).fit([0.1, 0.9, 0.4], [0, 1, 1])
+
+
+def test_the_papers_turns_lower_its_own_objective_and_respect_its_bounds():
+    data, lam = class_rows(150), 0.1
+    found = fit_classes_paper(data, 2, bias=True, fit_width=True, lam=lam)
+    coals = found.coals
+    assert found.loss == pytest.approx(loss_and_gradient(data, coals)[0], rel=1e-12)
+    assert (coals.temperatures >= LEAST_POSITIVE).all()
+    assert (coals.widths > 1).all()  # R asks for wide ones
+    even = ClassCoals(coals.means, np.ones(2), np.ones(2), np.zeros(K))
+
+    def objective(some):
+        loss = loss_and_gradient(data, some)[0]
+        return loss + lam * paper_penalty(some.temperatures, some.widths)[0]
+
+    assert objective(coals) < objective(even) - 5
+    # Temperatures are where a little more or less of any of them is no better.
+    for i in range(2):
+        for factor in (0.97, 1.03):
+            moved = coals.temperatures.copy()
+            moved[i] *= factor
+            assert objective(replace(coals, temperatures=moved)) > objective(coals) - 1e-3
+
+
+def test_the_papers_turns_leave_alone_what_is_not_fitted():
+    found = fit_classes_paper(class_rows(60), 2, bias=False, fit_width=False, lam=0.1)
+    np.testing.assert_array_equal(found.coals.bias, 0)
+    np.testing.assert_array_equal(found.coals.widths, 1)
+
+
+def test_the_papers_solver_is_no_better_than_the_joint_one():
+    p, y = distorted(300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        paper = PaperGrill(n_components=2).fit(p, y)
+    assert isinstance(paper.map_, CharcoalGrillMap)
+    assert (np.diff(paper.predict_proba(GRID)[:, 1]) >= 0).all()
+    joint = CharcoalGrillCalibrator(n_components=2, regularization=1e-6).fit(p, y)
+    assert log_loss(joint, p, y) <= log_loss(paper, p, y) + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("bias", [False, True])
+def test_one_coal_is_temperature_scaling_or_logistic_calibration(seed, bias):
+    p, y = distorted(seed=seed)
+    grill = PaperGrill(n_components=1, bias=bias, regularization=1e-9).fit(p, y)
+    other = LogisticCalibrator(label_smoothing=None) if bias else TemperatureCalibrator()
+    expected = other.fit(p, y).predict_proba(GRID)
+    np.testing.assert_allclose(grill.predict_proba(GRID), expected, atol=1e-5)
+
+
+def test_the_number_of_components_is_not_chosen():
+    with pytest.raises(InputError, match="the paper has no"):
+        PaperGrill(n_components="auto").fit([0.1, 0.9, 0.4], [0, 1, 1])
