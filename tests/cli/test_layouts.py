@@ -262,8 +262,8 @@ CHECKS = {
     if name.removeprefix("_") in COMMANDS and name.startswith("_")
 }
 
-ROW_BY_ROW = "each row is calibrated by itself; leave it out"
-COUNTED = "rows count once each, or as often as --counts says"
+ROW_BY_ROW = "each row is calibrated separately; leave it out"
+COUNTED = "each row counts once, or --counts times"
 REFUSED = {
     ("apply", "counts"): ROW_BY_ROW,
     ("apply", "weights"): ROW_BY_ROW,

@@ -34,8 +34,8 @@ COMMANDS = {
     )
 } | {"study": f"{STUDIES}.cli"}
 """The module of each command, which has a function of that name; in the order of the help."""
-ROW_BY_ROW = "each row is calibrated by itself; leave it out"
-COUNTED = "rows count once each, or as often as --counts says"
+ROW_BY_ROW = "each row is calibrated separately; leave it out"
+COUNTED = "each row counts once, or --counts times"
 NOT_USED = {
     **{("apply", name): ROW_BY_ROW for name in ("--label", "-l", "--positive", "--counts")},
     **{("apply", name): ROW_BY_ROW for name in ("--weight", "--group", "-g", "--feature")},
