@@ -340,7 +340,6 @@ NOT_OF_FILES = {
     **dict.fromkeys(("show", "diff", "export"), "reads maps"),
     "methods": "reads nothing",
     "demo": "writes its own files",
-    "study": "runs experiments",
 }
 
 

@@ -8,24 +8,31 @@ result. Heavy libraries are imported when a command needs them, so ``trueodds --
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(
+    arguments: Sequence[str] | None = None,
+    program: str = "trueodds",
+    function: Callable[..., None] | None = None,
+) -> None:
     """Run one command and exit with its code; the entry point ``trueodds``.
 
     Parameters
     ----------
     arguments : sequence of str, default=None
-        The arguments after ``trueodds``. Default: those of this process.
+        The arguments after the program's name. Default: those of this process.
+    program : str, default="trueodds"
+    function : callable, default=None
+        The command of a program that has a single one.
     """
     from trueodds.basics.signals import STOPPING
 
     with STOPPING.watched():  # as early as possible: imports take most of a short run
         try:
-            code = _code_of(sys.argv[1:] if arguments is None else arguments)
+            code = _code_of(sys.argv[1:] if arguments is None else arguments, program, function)
         except BaseException:
             if STOPPING.received is None:
                 raise
@@ -38,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _code_of(arguments: Sequence[str]) -> int:
+def _code_of(arguments: Sequence[str], program: str, function: Callable[..., None] | None) -> int:
     try:
         from trueodds.cli.app import run
     except ImportError as error:
@@ -49,4 +56,4 @@ def _code_of(arguments: Sequence[str]) -> int:
             'install it with: pip install "trueodds[cli]"\n'
         )
         return 3
-    return run(arguments)
+    return run(arguments, program, function)
