@@ -62,7 +62,7 @@ arena: .venv-rivals/.installed
 
 # The papers' experiments, on the data sets in the folder TRUEODDS_DATA. Goes on where it stopped.
 studies: ready
-	$(BIN)/trueodds study all --profile standard --jobs 2 -o studies-output >/dev/null
+	$(BIN)/trueodds-study all --profile standard --jobs 2 -o studies-output >/dev/null
 	cp studies-output/*.md studies-output/*.json studies-output/*.png docs/studies/
 
 # Is the working tree slower than BASE?

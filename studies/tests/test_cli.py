@@ -1,4 +1,4 @@
-"""``trueodds study``: found through its entry point, listed, run, and quick to find."""
+"""``trueodds-study``: listed, run, and quick to find."""
 
 import dataclasses
 import datetime as dt
@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from trueodds.cli import main
+from trueodds_studies.cli import main
 
 
 @pytest.fixture
@@ -28,20 +28,22 @@ def run(capsys):
 
 
 def test_studies_are_listed(run):
-    found = json.loads(run("study", "--json")[1])["studies"]
+    found = json.loads(run("--json")[1])["studies"]
     assert "beta" in found
-    assert run("study")[1].split() == found
-    code, _, said = run("study", "bta")
+    assert run()[1].split() == found
+    code, _, said = run("bta")
     assert code == 2
     assert "did you mean" in said
 
 
-def test_the_program_lists_the_command_and_explains_it(run):
-    code, page, _ = run("study", "--help")
+def test_the_program_explains_itself(run):
+    code, page, _ = run("--help")
     assert code == 0
+    assert "Usage: trueodds-study" in page
     assert "Examples:" in page
-    assert "trueodds study beta --profile quick" in page
-    assert "Run the experiments of a paper" in run("--help")[1]
+    assert "trueodds-study beta --profile quick" in page
+    assert "Run the experiments of a paper" in page
+    assert "See 'trueodds-study --help'" in run("beta", "--color")[2]
 
 
 def test_a_study_is_run_and_its_report_saved(run, tmp_path, monkeypatch):
@@ -49,7 +51,7 @@ def test_a_study_is_run_and_its_report_saved(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr("trueodds_studies.available", lambda: ["toy"])
     monkeypatch.setattr("trueodds_studies.find_study", lambda name: STUDY)
-    code, page, said = run("study", "toy", "-o", str(tmp_path))
+    code, page, said = run("toy", "-o", str(tmp_path))
     assert code == 0
     assert page.startswith("# ")
     assert f"{tmp_path}: report of the study toy (quick)." in said
@@ -66,7 +68,7 @@ def test_a_study_that_is_stopped_says_where_it_goes_on(run, tmp_path, monkeypatc
     study = dataclasses.replace(STUDY, run=stopped)
     monkeypatch.setattr("trueodds_studies.available", lambda: ["toy"])
     monkeypatch.setattr("trueodds_studies.find_study", lambda name: study)
-    code, _, said = run("study", "toy", "-o", str(tmp_path))
+    code, _, said = run("toy", "-o", str(tmp_path))
     assert code == 143
     assert said == (
         f"{tmp_path} keeps the results so far; the same command goes on from there.\n"
@@ -81,7 +83,7 @@ def test_all_studies_are_run_into_one_folder_with_an_overview_of_their_claims(
 
     monkeypatch.setattr("trueodds_studies.available", lambda: ["toy"])
     monkeypatch.setattr("trueodds_studies.find_study", lambda name: STUDY)
-    code, page, said = run("study", "all", "-o", str(tmp_path))
+    code, page, said = run("all", "-o", str(tmp_path))
     assert code == 0
     assert "overview of 1 studies (quick)" in said
     assert (tmp_path / "toy" / "results.parquet").exists()
@@ -91,20 +93,21 @@ def test_all_studies_are_run_into_one_folder_with_an_overview_of_their_claims(
     assert f"| [toy](toy.md) | 2 | 1 | 0 | 0 | 0 | 1 | 1 | {day} | 0 |" in page
     assert "| Pigs fly \\| or not. | page 2 | *not tested* |" in page
     (tmp_path / "claims.md").unlink()
-    code, _, said = run("study", "overview", "-o", str(tmp_path))
+    code, _, said = run("overview", "-o", str(tmp_path))
     assert code == 0
     assert "overview of the claims" in said
     assert (tmp_path / "claims.md").read_text().strip() == page.strip()
-    again = run("study", "toy", "-o", str(tmp_path / "toy"), "--judge")[1]
+    again = run("toy", "-o", str(tmp_path / "toy"), "--judge")[1]
     assert again.strip() == (tmp_path / "toy.md").read_text().strip()
 
 
-@pytest.mark.parametrize(("words", "shown"), [(["--help"], "study"), (["study"], "beta")])
+@pytest.mark.parametrize(("words", "shown"), [(["--help"], "study"), ([], "beta")])
 def test_finding_studies_loads_no_heavy_library(words, shown):
     script = (
         "import sys\n"
         "from trueodds.cli.app import run\n"
-        f"run({words!r})\n"
+        "from trueodds_studies.cli import study\n"
+        f"run({words!r}, 'trueodds-study', study)\n"
         "heavy = {'numpy', 'scipy', 'pyarrow', 'pandas', 'sklearn', 'matplotlib'}\n"
         "sys.exit(' '.join(heavy & set(sys.modules)))\n"
     )

@@ -301,7 +301,7 @@ def test_a_report_is_saved_as_markdown_and_pictures(tmp_path):
 
 def test_claims_are_judged_in_three_words(tmp_path):
     markdown = run_study(STUDY, folder=tmp_path).markdown
-    assert "trueodds study toy --profile quick" in markdown
+    assert "trueodds-study toy --profile quick" in markdown
     assert "*confirmed*" in markdown
     assert "*not tested*" in markdown
     assert "Pigs fly \\| or not." in markdown

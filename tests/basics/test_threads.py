@@ -17,7 +17,7 @@ from trueodds import (
     MatrixCalibrator,
 )
 from trueodds.basics import threads
-from trueodds.basics.threads import BLOCK_ROWS, in_blocks, side_by_side, single_threaded_blas
+from trueodds.basics.threads import BLOCK_ROWS, in_blocks, in_threads, single_threaded_blas
 
 
 @pytest.mark.parametrize(
@@ -58,22 +58,10 @@ def test_an_error_in_any_thread_is_raised(monkeypatch):
         in_blocks(work, 10 * BLOCK_ROWS)
 
 
-def test_nobody_waits_for_a_thread_that_does_not_start(monkeypatch):
-    monkeypatch.setattr(threads, "_cores", lambda: 2)
-    monkeypatch.setattr(threads, "start_new_thread", lambda work, arguments: None)
-    assert in_blocks(lambda rows: rows.start, 9 * BLOCK_ROWS) == [k * BLOCK_ROWS for k in range(9)]
-
-    def none_left(work, arguments):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threads, "start_new_thread", none_left)
-    assert side_by_side([lambda: 1, lambda: 2], n_rows=10**6) == [1, 2]
-
-
 def test_an_index_error_of_a_task_is_raised_like_any_other(monkeypatch):
     monkeypatch.setattr(threads, "_cores", lambda: 2)
     with pytest.raises(IndexError, match="out of range"):
-        side_by_side([lambda: [][0], lambda: [][0]], n_rows=10**6)
+        in_threads([lambda: [][0], lambda: [][0]], n_rows=10**6)
 
 
 def blas_threads():

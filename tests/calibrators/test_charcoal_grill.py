@@ -158,7 +158,6 @@ def test_the_display_shows_the_temperature_field():
         ({"fit_width": None}, "fit_width must be"),
         ({"regularization": -1.0}, "regularization must be"),
         ({"regularization": np.nan}, "regularization must be"),
-        ({"solver": "paper"}, "is in trueodds-studies: .*PaperGrill"),
     ],
 )
 def test_impossible_options_are_refused(options, message):

@@ -37,7 +37,7 @@ LANGUAGES = {"", "console", "json", "python", "sh", "sql", "text", "toml"}
 RUN_HERE = {"docs/howto/spark.md": "needs a Spark session: test_spark_page.py"}
 SAVED_AS_A_FILE = {"CONTRIBUTING.md"}
 """Its Python is a whole module, which tests/calibrators/test_new_method.py saves and uses."""
-PARSED_ONLY = {"demo", "study"}  # these take a minute or more; their own tests run them
+PARSED_ONLY = {"demo"}  # it takes a minute or more; its own test runs it
 SHELL = re.compile(r"[|<>;&]+")
 
 
@@ -151,7 +151,7 @@ def command_lines(blocks: list[Block]) -> list[tuple[str, str]]:
 
 
 def command_of(word: str) -> Any:
-    """The command of a name, ours or of the studies; None if there is none."""
+    """The command of a name; None if there is none."""
     program = get_command(app)
     return program.get_command(Context(program), word)
 
@@ -189,7 +189,7 @@ def test_every_command_line_runs(page, sample_files):
     [
         ("trueodds evaluate absent.csv", "left with code 1"),
         ("trueodds fit scores.csv --score p --label y --color red", "left with code 2"),
-        ("trueodds study beta --color red", "No such option"),
+        ("trueodds demo --color red", "No such option"),
         ("trueodds apply map.json new.csv --score p -o - | head", "block of console"),
     ],
 )

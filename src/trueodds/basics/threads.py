@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 import os
 import sys
-from _thread import start_new_thread
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import cache, cached_property, partial, wraps
 from inspect import isfunction
 from itertools import chain
-from threading import Event, Lock, RLock, get_ident
+from threading import Lock, RLock, get_ident
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
@@ -20,8 +19,8 @@ __all__ = [
     "BLOCK_ROWS",
     "Locked",
     "in_blocks",
+    "in_threads",
     "new_lock",
-    "side_by_side",
     "single_threaded_blas",
 ]
 
@@ -51,50 +50,24 @@ def in_blocks(
     if n_rows <= block:
         return [work(slice(0, n_rows))]
     blocks = [slice(begin, min(begin + block, n_rows)) for begin in range(0, n_rows, block)]
-    return side_by_side([partial(work, rows) for rows in blocks], n_rows)
+    return in_threads([partial(work, rows) for rows in blocks], n_rows)
 
 
-def side_by_side(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Result]:
+def in_threads(tasks: Sequence[Callable[[], Result]], n_rows: int) -> list[Result]:
     """Return the results of tasks in order; use several threads if there are enough rows.
-
-    Each thread takes the next task when it has finished one. No task waits for a particular
-    thread, because starting a thread may take longer than all of the work.
 
     Examples
     --------
-    >>> side_by_side([lambda: 1 + 1, lambda: 2 * 3], n_rows=10**6)
+    >>> in_threads([lambda: 1 + 1, lambda: 2 * 3], n_rows=10**6)
     [2, 6]
     """
     n_threads = min(_cores(), n_rows // LEAST_PER_THREAD, len(tasks))
     if n_threads < 2:
         return [task() for task in tasks]
-    waiting = deque(enumerate(tasks))
-    results: dict[int, Result] = {}
-    failures: list[BaseException] = []
-    finished = Event()
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
 
-    def work_on() -> None:
-        while True:
-            try:
-                k, task = waiting.popleft()
-            except IndexError:  # nothing is left
-                return
-            try:
-                results[k] = task()
-            except BaseException as failure:  # raised again below
-                failures.append(failure)
-                waiting.clear()
-            if failures or len(results) == len(tasks):
-                finished.set()
-
-    for _ in range(n_threads - 1):
-        with suppress(RuntimeError):  # if no thread can be started, this one does all the work
-            start_new_thread(work_on, ())
-    work_on()
-    finished.wait()
-    if failures:
-        raise failures[0]
-    return [results[k] for k in range(len(tasks))]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(lambda task: task(), tasks))
 
 
 class _OneBlasThread:
@@ -202,7 +175,7 @@ class Locked:
     ...     def add(self, number):
     ...         self.value += number
     >>> total = Total()
-    >>> _ = side_by_side([lambda: total.add(1)] * 100, n_rows=10**6)
+    >>> _ = in_threads([lambda: total.add(1)] * 100, n_rows=10**6)
     >>> total.value
     100
     """

@@ -266,8 +266,6 @@ class ENIRCalibrator(Calibrator):
     compared = (2, 20)
     is_monotone = False
 
-    moved = {"max_models": "trueodds_studies.papers.enir.AuthorsENIR"}  # noqa: RUF012
-
     criterion: Criterion = "bic"
     smoothing: Literal["authors"] | None = "authors"
 

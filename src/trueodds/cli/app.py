@@ -9,7 +9,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -19,12 +19,11 @@ from typer.core import TyperCommand, TyperGroup
 from trueodds.basics.shown import printable
 from trueodds.basics.signals import STOPPING
 from trueodds.cli import errors
-from trueodds.exceptions import MissingLibraryError, TrueoddsWarning
+from trueodds.cli.streams import STANDARD_OUTPUT, print_error, silence
+from trueodds.exceptions import TrueoddsWarning
 
 __all__ = ["COMMANDS", "app", "run"]
 
-STUDIES = "trueodds_studies"
-"""The package of the command ``study``; its distribution is trueodds-studies."""
 COMMANDS = {
     name: f"trueodds.cli.commands.{name}"
     for name in (
@@ -32,7 +31,7 @@ COMMANDS = {
         *("fit", "apply", "threshold", "update", "monitor", "stream", "show", "diff", "export"),
         *("methods", "demo"),
     )
-} | {"study": f"{STUDIES}.cli"}
+}
 """The module of each command, which has a function of that name; in the order of the help."""
 FLAGS = {"--debug", "--verbose"}
 """Global options, which may also follow the command."""
@@ -84,11 +83,10 @@ class Commands(_PlainFlags, TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands that can be imported; ``study`` is optional."""
+        """Return the names of all commands, which are imported."""
         for name in COMMANDS:
-            with suppress(ImportError):
-                self.get_command(ctx, name)
-        return [name for name in COMMANDS if name in self.commands]
+            self.get_command(ctx, name)
+        return list(COMMANDS)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Resolve a command as typer does, but look for similar names among all commands."""
@@ -107,18 +105,13 @@ def _twice(command: str | None, option: str) -> str:
 
 
 def _load(name: str) -> Any:
+    return _command_of(name, getattr(import_module(COMMANDS[name]), name))
+
+
+def _command_of(name: str, function: Callable[..., None]) -> Any:
     from trueodds.cli.files.own_input import keeps_its_input
     from trueodds.cli.options import with_option_sets
 
-    try:
-        function = getattr(import_module(COMMANDS[name]), name)
-    except ModuleNotFoundError as error:
-        if error.name != STUDIES:
-            raise
-        raise MissingLibraryError(
-            f"'{name}' needs the package trueodds-studies; install it with: pip install "
-            f"trueodds-studies"
-        ) from None
     alone = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
     )
@@ -195,25 +188,34 @@ app.callback(help=_help_text(_program))(_program)
 # ----- one run -------------------------------------------------------------------------------
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run a command line (without the program's name) and return the exit code."""
+def run(
+    arguments: Sequence[str],
+    program: str = "trueodds",
+    function: Callable[..., None] | None = None,
+) -> int:
+    """Run a command line (without the program's name) and return the exit code.
+
+    With ``function``, the program is that single command.
+    """
     words, flags = _without_flags(list(arguments))
     debug = "--debug" in flags or bool(os.environ.get("TRUEODDS_DEBUG"))
-    command = typer.main.get_command(app)
     try:
+        command: Any = (
+            typer.main.get_command(app) if function is None else _command_of(program, function)
+        )
         with _warnings(debug), _messages("--verbose" in flags):
             result = command.main(
-                args=words, prog_name="trueodds", standalone_mode=False, obj={"words": words}
+                args=words, prog_name=program, standalone_mode=False, obj={"words": words}
             )
             sys.stdout.flush()
     except SystemExit as leave:  # typer: 0 after shell completion, 1 if the reader has gone
         if STOPPING.received is not None:
-            return _report(leave, words, debug)
+            return _report(leave, program, words, debug)
         return errors.BROKEN_PIPE if leave.code else errors.OK
     except BaseException as error:  # every exit must print one sentence and return a code
-        return _report(error, words, debug)
+        return _report(error, program, words, debug)
     if result == errors.INTERRUPTED:  # typer turns Ctrl-C into a code
-        return _report(KeyboardInterrupt(), words, debug)
+        return _report(KeyboardInterrupt(), program, words, debug)
     return result if isinstance(result, int) else errors.OK
 
 
@@ -224,13 +226,14 @@ def _without_flags(words: list[str]) -> tuple[list[str], set[str]]:
     return kept, FLAGS.intersection(words[:end])
 
 
-def _report(error: BaseException, words: list[str], debug: bool) -> int:
+def _report(error: BaseException, program: str, words: list[str], debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if STOPPING.received is not None:  # even if a library has replaced the exception
         error = STOPPING.received()
-    if isinstance(error, BrokenPipeError):
-        errors.silence_pipe()
+    output_failed = isinstance(error, OSError) and error.filename == STANDARD_OUTPUT
+    if output_failed or isinstance(error, BrokenPipeError):
+        silence(sys.stdout)
     if isinstance(error, typer.Abort):
         error = KeyboardInterrupt()
     if hasattr(error, "format_message"):  # typer's own: wrong or missing options
@@ -241,14 +244,14 @@ def _report(error: BaseException, words: list[str], debug: bool) -> int:
         code, sentence = errors.code_and_sentence(error)
     options = getattr(error, "options", ())
     if options:
-        sentence = f"{sentence} Try: {shlex.join(['trueodds', *words, *options])}"
+        sentence = f"{sentence} Try: {shlex.join([program, *words, *options])}"
     if sentence:
         if code == errors.USAGE:
-            path = shlex.join(["trueodds", *(word for word in words[:1] if word in COMMANDS)])
+            path = shlex.join([program, *(word for word in words[:1] if word in COMMANDS)])
             sentence = sentence.rstrip(" .")
             stop = "" if sentence.endswith("?") else "."
             sentence = f"{sentence}{stop} See '{path} --help'."
-        sys.stderr.write(f"trueodds: {printable(' '.join(sentence.split()))}\n")
+        print_error(f"trueodds: {printable(' '.join(sentence.split()))}\n")
     return int(code)
 
 
@@ -261,7 +264,7 @@ def _warnings(debug: bool) -> Iterator[None]:
         text = printable(" ".join(str(message).split()))
         if text not in seen and (debug or issubclass(category, TrueoddsWarning)):
             seen.add(text)
-            sys.stderr.write(f"trueodds: warning: {text}\n")
+            print_error(f"trueodds: warning: {text}\n")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always" if debug else "ignore")

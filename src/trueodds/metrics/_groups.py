@@ -29,6 +29,7 @@ from trueodds.inputs import (
     Band,
     Floats,
     GroupColumn,
+    Labels,
     as_dense,
     band_ends,
     check_instance,
@@ -37,6 +38,7 @@ from trueodds.inputs import (
     group_columns,
     read_groups,
 )
+from trueodds.metrics._clusters import ClusteredTest, clustered_test, read_clusters
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
 from trueodds.metrics._exact_test import ExactTest, bin_tests, exact_test, wilson
 from trueodds.metrics._finding import ALPHA, NAMES_OF_EVENTS
@@ -78,6 +80,8 @@ class GroupCounts:
         The edges of a band of numbers.
     event : {"positive", "right"}, default="positive"
         What the probabilities are of: the positive class, or that the most probable one is right.
+    clustered : ClusteredTest, default=None
+        The tests of these rows if they belong to clusters; by default rows are independent.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class GroupCounts:
     table: ScoreTable
     band: Band | None = None
     event: Event = "positive"
+    clustered: ClusteredTest | None = None
 
 
 @dataclass(frozen=True)
@@ -255,6 +260,7 @@ def group_test(
     sample_weight: Any = None,
     counts: Any = None,
     classes: Any = None,
+    clusters: Any = None,
     level: float = 0.9,
     alpha: float = ALPHA,
 ) -> list[GroupTest]:
@@ -273,6 +279,10 @@ def group_test(
         Columns that part the rows. A column of numbers with more than ten distinct values is cut
         into five bands of about equal mass; of any other column, such as texts or categories, each
         value is a group. Missing values are one group.
+    clusters : array-like of shape (n,), default=None
+        Rows that depend on each other (labels of one post, visits of one patient) have the same
+        value. The p-value of a test is then the larger of the exact one and of a t-test with
+        clusters as observations; intervals use the number of independent rows that these are worth.
     level : float, default=0.9
         Confidence level of the intervals: of the frequency in each group, and of ``whole`` and
         ``worst`` in all groups together.
@@ -320,10 +330,11 @@ def group_test(
     view, columns, kept, event = read_grouped(
         y_true, y_prob, groups, sample_weight, counts, classes
     )
+    cluster = None if clusters is None else read_clusters(clusters, y_prob, kept)
     found = [
         group
         for column in columns
-        for group in group_counts(column, column.codes[kept], view, event)
+        for group in group_counts(column, column.codes[kept], view, event, cluster=cluster)
     ]
     return judge_groups(found, level=level, alpha=alpha)
 
@@ -344,8 +355,10 @@ def _judged(
         check_instance(group, GroupCounts, "a group")
         check_probabilities(group.table, "a group")
         table = group.table.scaled()
-        found = exact_test(table)
-        measured.append((_test(group, table, found, level), _parts(table, found)))
+        found, rows = exact_test(table), table.effective
+        if group.clustered is not None:
+            found, rows = group.clustered.tests, group.clustered.effective
+        measured.append((_test(group, table, found, rows, level), _parts(table, found, rows)))
         least.append(found.least)
     testable = _testable(np.array(least), alpha)
     adjusted = np.full(len(measured), np.nan)
@@ -383,7 +396,7 @@ class _Parts:
     """The part that is named if none is surely off: the one with the smallest p-value."""
 
 
-def _parts(table: ScoreTable, found: ExactTest) -> _Parts:
+def _parts(table: ScoreTable, found: ExactTest, n_rows: float) -> _Parts:
     bins = found.bins
     if bins is None and len(table) > 1:
         bins = bin_tests(table, 2)  # too few rows to be tested, but they show a wrong slope
@@ -391,17 +404,17 @@ def _parts(table: ScoreTable, found: ExactTest) -> _Parts:
     observed = table.total_pos / table.total
     if bins is None or len(bins.p_value) == 1:
         ends, means = (np.zeros(1), np.ones(1)), (np.array([predicted]), np.array([observed]))
-        return _Parts(*ends, *means, np.array([table.effective]), 0)
+        return _Parts(*ends, *means, np.array([n_rows]), 0)
     slope = 1.0 if found.slope is None else found.slope
     together = bins.together if found.bins is not None else 1.0
     by_part = min(slope, together) < found.mean
-    rows = bins.weight * (table.effective / table.total)
+    rows = bins.weight * (n_rows / table.total)
     return _Parts(
         np.append(0.0, bins.low),
         np.append(1.0, bins.high),
         np.append(predicted, bins.mean_prob),
         np.append(observed, np.clip(bins.frequency, 0.0, 1.0)),
-        np.append(table.effective, rows),
+        np.append(n_rows, rows),
         1 + int(np.argmin(bins.p_value)) if by_part else 0,
     )
 
@@ -455,11 +468,13 @@ def _testable(least: Floats, alpha: float) -> npt.NDArray[np.bool_]:
     return np.ones(len(least), dtype=bool)
 
 
-def _test(group: GroupCounts, table: ScoreTable, found: ExactTest, level: float) -> GroupTest:
+def _test(
+    group: GroupCounts, table: ScoreTable, found: ExactTest, n_rows: float, level: float
+) -> GroupTest:
     """The test of a group alone; its intervals follow when all groups are known."""
     observed = table.total_pos / table.total
     predicted = float(table.score @ table.weight / table.total)
-    low, high = wilson(np.array([observed]), np.array([table.effective]), level)
+    low, high = wilson(np.array([observed]), np.array([n_rows]), level)
     nothing = Excess(None, predicted, observed, 0.0, 1.0, level)
     return GroupTest(
         column=group.column,
@@ -639,6 +654,7 @@ def worst_group_error(
     sample_weight: Any = None,
     counts: Any = None,
     classes: Any = None,
+    clusters: Any = None,
     level: float = 0.9,
     min_rows: int = 30,
 ) -> WorstGroupError:
@@ -650,7 +666,7 @@ def worst_group_error(
 
     Parameters
     ----------
-    y_true, y_prob, groups, sample_weight, counts, classes
+    y_true, y_prob, groups, sample_weight, counts, classes, clusters
         As in :func:`group_test`.
     level : float, default=0.9
         Probability that the intervals of all groups hold.
@@ -682,6 +698,7 @@ def worst_group_error(
     """
     min_rows = check_integer(min_rows, "min_rows", 1)
     options = {"sample_weight": sample_weight, "counts": counts, "classes": classes}
+    options["clusters"] = clusters
     tests = group_test(y_true, y_prob, groups, level=level, **options)
     return worst_of_tests(tests, level=level, min_rows=min_rows)
 
@@ -725,19 +742,24 @@ def group_counts(
     codes: npt.NDArray[np.intp],
     view: Forecasts,
     event: Event = "positive",
+    *,
+    cluster: Labels | None = None,
     wanted: Sequence[int] | npt.NDArray[np.intp] | None = None,
 ) -> Iterable[GroupCounts]:
     """The table of each group, if ``codes`` are the groups of the rows.
 
-    ``wanted`` are the groups to make, by default all that have rows.
+    ``wanted`` are the groups to make, by default all that have rows; ``cluster`` is the cluster
+    of each row.
     """
     sizes = np.bincount(codes, minlength=len(column))
     order = np.argsort(codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(sizes)])
     for code in np.flatnonzero(sizes) if wanted is None else wanted:
-        own = view.take(order[starts[code] : starts[code + 1]])
+        at = order[starts[code] : starts[code + 1]]
+        own = view.take(at)
+        clustered = None if cluster is None else clustered_test(own, cluster[at])
         name, band = column.names[code], column.band(code)
-        yield GroupCounts(column.name, name, own.n_rows, own.table, band, event)
+        yield GroupCounts(column.name, name, own.n_rows, own.table, band, event, clustered)
 
 
 def groups_before_and_after(
@@ -779,7 +801,7 @@ def groups_before_and_after(
         tested, again = frequent[:MAX_VALUES], seen[frequent[:MAX_VALUES]] > 0
         left_out += len(frequent) - len(tested)
         places += (len(earlier) + np.flatnonzero(again)).tolist()
-        earlier += group_counts(column, own, before[0], event, tested)
-        later += group_counts(column, kept, after[0], event, tested[again])
+        earlier += group_counts(column, own, before[0], event, wanted=tested)
+        later += group_counts(column, kept, after[0], event, wanted=tested[again])
     found = {places[place]: test for place, test in _judged(later, level, ALPHA)}
     return [(test, found.get(place)) for place, test in _judged(earlier, level, ALPHA)], left_out

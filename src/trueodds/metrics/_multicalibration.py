@@ -18,6 +18,7 @@ from trueodds.inputs import (
     as_generator,
     check_integer,
 )
+from trueodds.metrics._clusters import read_clusters
 from trueodds.metrics._groups import read_grouped
 from trueodds.metrics._sample import Forecasts, finite_or_none
 from trueodds.numerics.binning import run_starts
@@ -151,6 +152,7 @@ def multicalibration_error(
     sample_weight: Any = None,
     counts: Any = None,
     classes: Any = None,
+    clusters: Any = None,
     max_columns: int = 3,
     max_values: int = 3,
     min_rows: int = 10,
@@ -171,6 +173,9 @@ def multicalibration_error(
         right.
     groups : array-like of shape (n,), dict of str to array-like, or data frame
         Columns that define the segments. Missing values count as a separate value.
+    clusters : array-like of shape (n,), default=None
+        Rows that depend on each other (labels of one post) have the same value. The p-value is
+        then approximate: each sample reverses the residuals of random clusters.
     max_columns : int, default=3
         Most columns that a segment combines.
     max_values : int, default=3
@@ -239,7 +244,9 @@ def multicalibration_error(
     )
     times = view.times(kept, len(columns[0].codes))
     columns = [column.most_frequent(max_values, times) for column in columns]
-    cells = _Cells(view, np.stack([column.codes[kept] for column in columns], axis=1))
+    codes = np.stack([column.codes[kept] for column in columns], axis=1)
+    cluster = None if clusters is None else read_clusters(clusters, y_prob, kept)
+    cells = _Cells(view, codes, cluster)
     sizes = list(map(len, columns))
     segments = list(_partitions(cells, sizes, max_columns, min_rows, max_segments))
     observed = cells.residual[None, :]
@@ -261,8 +268,10 @@ def multicalibration_error(
 class _Cells:
     """Rows that are alike in probability, importance and columns, by increasing probability."""
 
-    def __init__(self, view: Forecasts, codes: Codes) -> None:
+    def __init__(self, view: Forecasts, codes: Codes, cluster: Codes | None) -> None:
         finest = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
+        if cluster is not None:
+            finest = finest * (int(cluster.max()) + 1) + cluster
         importance = np.ones(len(view))
         if view.weight is not None and view.weight.importance is not None:
             importance = view.weight.importance
@@ -271,6 +280,7 @@ class _Cells:
         starts = run_starts(view.prob[order], finest[order], importance[order])
         first = order[starts]
         self.rows = np.add.reduceat(counts, starts).astype(np.int64)
+        self.cluster = None if cluster is None else cluster[first]
         self.prob, self.codes, self.importance = view.prob[first], codes[first], importance[first]
         events = np.add.reduceat(counts * view.hit[order], starts)
         self.weight = self.rows * self.importance
@@ -283,7 +293,14 @@ class _Cells:
         )
 
     def simulated(self, number: int, rng: np.random.Generator) -> Floats:
-        """Residuals of labels that are drawn from the probabilities, one row for each sample."""
+        """Residuals of labels that are drawn from the probabilities, one row for each sample.
+
+        Labels of one cluster depend on each other in a way that is not known, so there the
+        residuals of random clusters are reversed (the wild bootstrap).
+        """
+        if self.cluster is not None:
+            sign = rng.choice([-1.0, 1.0], (number, int(self.cluster.max()) + 1))
+            return np.asarray(self.residual * sign[:, self.cluster])
         events = rng.binomial(self.rows, self.prob, (number, len(self.prob))).astype(np.float64)
         return np.asarray(events * self.importance - self.weight * self.prob)
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import chdtrc, ndtr
+from scipy.special import chdtrc, ndtr, ndtri
 
 from trueodds.basics.progress import Progress
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats, as_seed, check_choice, check_integer
+from trueodds.inputs import Floats, Labels, as_seed, check_choice, check_integer
 from trueodds.metrics._bands import make_cells
+from trueodds.metrics._clusters import clustered_test, read_clusters, sum_test
 from trueodds.metrics._errors import BinStrategy, bin_edges
 from trueodds.metrics._exact_test import exact_test
 from trueodds.metrics._intervals import Metric, class_options, metric_of_rows
@@ -22,7 +23,7 @@ from trueodds.metrics._sample import (
     Multiclass,
     binary_views,
     finite_or_none,
-    read_sample,
+    read_kept,
     top_label,
 )
 from trueodds.numerics.binning import bin_index, equal_mass_edges
@@ -32,11 +33,12 @@ from trueodds.numerics.reliability_bins import BinSums, bin_sums
 __all__ = ["CalibrationTest", "calibration_test", "cox", "hosmer_lemeshow", "spiegelhalter"]
 
 
-def spiegelhalter(sample: Forecasts) -> CalibrationTest:
+def spiegelhalter(sample: Forecasts, cluster: Labels | None = None) -> CalibrationTest:
     """The test of Σ w·(Σⱼpⱼ² − p_label), the squared error in excess of its expectation.
 
     Its variance is Σ w²·(Σⱼpⱼ³ − (Σⱼpⱼ²)²) if the probabilities are calibrated. With two classes
     the two terms are w·(y − p)(1 − 2p) and w²·p(1 − p)(1 − 2p)². Counts are their own squares.
+    With clusters, the p-value is at least that of a t-test of their sums, and z is its quantile.
     """
     prob, weight = sample.prob, sample.row_weight
     if prob.ndim == 1:
@@ -55,7 +57,11 @@ def spiegelhalter(sample: Forecasts) -> CalibrationTest:
         z = 0.0 if abs(total) <= rounding else float(np.copysign(np.inf, total))
     else:
         z = float(total / np.sqrt(spread))
-    return CalibrationTest(z, float(2 * ndtr(-abs(z))), "spiegelhalter", 0.0)
+    p_value = float(2 * ndtr(-abs(z)))
+    if cluster is not None and np.isfinite(z):
+        p_value = max(p_value, sum_test(weight * excess, cluster))
+        z = float(np.copysign(ndtri(p_value / 2), z)) if p_value < 1 else 0.0
+    return CalibrationTest(z, p_value, "spiegelhalter", 0.0)
 
 
 def cox(view: Forecasts) -> CalibrationTest:
@@ -150,6 +156,7 @@ def calibration_test(
     sample_weight: Any = None,
     counts: Any = None,
     classes: Any = None,
+    clusters: Any = None,
     random_state: Any = None,
     progress: bool | None = None,
 ) -> CalibrationTest:
@@ -185,6 +192,10 @@ callable, default="spiegelhalter"
         For the binned methods; Spiegelhalter's test has a form for several classes. ``"pooled"``
         and ``"classwise"`` draw one label per row, not one per class.
     n_resamples : int, default=1000
+    clusters : array-like of shape (n,), default=None
+        Rows that depend on each other (labels of one post) have the same value. ``"exact"`` and
+        ``"spiegelhalter"`` take them: the p-value is at least that of a t-test with clusters as
+        observations. The other methods assume independent rows.
     random_state : int or Generator, default=None
     progress : bool, default=None
 
@@ -229,15 +240,21 @@ callable, default="spiegelhalter"
     check_choice(strategy, ("uniform", "quantile"), "strategy")
     n_bins = check_integer(n_bins, "n_bins", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
-    sample = read_sample(y_true, y_prob, sample_weight, counts, classes)
+    sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
+    cluster = None if clusters is None else read_clusters(clusters, y_prob, kept)
     if method == "exact":
-        return _exact(top_label(sample))
+        return _exact(top_label(sample), cluster)
+    if method == "spiegelhalter":
+        return spiegelhalter(sample, cluster)
+    if cluster is not None:
+        raise InputError(
+            f"{getattr(method, '__name__', method)} assumes independent rows and has no version "
+            'for clusters; pass method="exact" or "spiegelhalter".'
+        )
     if method in ("cox", "hosmer_lemeshow"):
         if sample.prob.ndim != 1:
             raise InputError(f'method="{method}" needs two classes; got {sample.n_classes}.')
         return cox(sample) if method == "cox" else hosmer_lemeshow(sample, n_bins)
-    if method == "spiegelhalter":
-        return spiegelhalter(sample)
     rng = np.random.default_rng(as_seed(random_state))
     with Progress(n_resamples, "redrawing labels", progress) as bar:
         if callable(method):
@@ -261,9 +278,9 @@ callable, default="spiegelhalter"
     return CalibrationTest(observed, p_value, name, float(draws.mean()))
 
 
-def _exact(view: Forecasts) -> CalibrationTest:
+def _exact(view: Forecasts, cluster: Labels | None) -> CalibrationTest:
     table = view.table
-    found = exact_test(table)
+    found = exact_test(table) if cluster is None else clustered_test(view, cluster).tests
     expected = float(table.score @ table.weight)
     return CalibrationTest(table.total_pos, found.p_value, "exact", expected)
 

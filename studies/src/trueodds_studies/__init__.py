@@ -1,6 +1,6 @@
 """The experiments of five papers as commands, and the framework that runs such studies.
 
-Run one with ``trueodds study beta --profile quick`` or::
+Run one with ``trueodds-study beta --profile quick`` or::
 
     from trueodds_studies import run_study
     report = run_study("beta", profile="standard", folder="study-beta", n_jobs=2)

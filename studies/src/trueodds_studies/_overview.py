@@ -37,7 +37,7 @@ def claims_overview(studies: Sequence[Mapping[str, Any]]) -> str:
         "# The papers' claims, one line each",
         "",
         "```",
-        f"trueodds study all --profile {studies[0]['profile']}",
+        f"trueodds-study all --profile {studies[0]['profile']}",
         "```",
         "",
         "Each study runs the experiments of one paper; its page has the figures behind a verdict.",

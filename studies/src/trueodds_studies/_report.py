@@ -227,7 +227,7 @@ class StudyReport:
     @property
     def command(self) -> str:
         """The command that makes it."""
-        return f"trueodds study {self.name} --profile {self.profile}"
+        return f"trueodds-study {self.name} --profile {self.profile}"
 
     @property
     def markdown(self) -> str:

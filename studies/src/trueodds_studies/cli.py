@@ -1,21 +1,22 @@
-"""``trueodds study``: the experiments of papers, run again."""
+"""``trueodds-study``: the experiments of papers, run again."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
+from trueodds import cli
 from trueodds.basics.shown import shown, suggestion
 from trueodds.basics.signals import STOPPING
 from trueodds.cli.errors import UsageError
 from trueodds.cli.options import RESULT, Json
 from trueodds.cli.output import emit_json, note
 
-__all__ = ["study"]
+__all__ = ["main", "study"]
 
 ALL, OVERVIEW = "all", "overview"
 Name = Annotated[
@@ -58,10 +59,10 @@ def study(
 
     Examples
     --------
-    trueodds study
-    trueodds study beta --profile quick -o study-beta
-    trueodds study beta --profile quick -o study-beta --judge
-    trueodds study all --profile standard --jobs 2 -o studies
+    trueodds-study
+    trueodds-study beta --profile quick -o study-beta
+    trueodds-study beta --profile quick -o study-beta --judge
+    trueodds-study all --profile standard --jobs 2 -o studies
     """
     from trueodds_studies import available, run_study
 
@@ -139,3 +140,8 @@ def _run_all(profile: str, output: str, jobs: int, judge: bool, as_json: bool) -
         emit_json("studies", {"profile": profile, "markdown": overview})
     else:
         typer.echo(overview)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program ``trueodds-study`` and exit with its code."""
+    cli.main(arguments, "trueodds-study", study)

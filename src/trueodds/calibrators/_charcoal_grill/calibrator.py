@@ -122,10 +122,6 @@ class CharcoalGrillCalibrator(Calibrator):
     bias: bool = True
     fit_width: bool = False
     regularization: float = 1e-2
-    moved = {  # noqa: RUF012  # a fact of the class
-        "solver": "trueodds_studies.papers.grill.PaperGrill",
-        "random_state": "trueodds_studies.papers.grill.PaperGrill",
-    }
     _on_raw_logits = False
 
     def _check_options(self) -> None:

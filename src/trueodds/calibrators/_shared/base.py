@@ -132,23 +132,12 @@ class Calibrator(Estimator, ABC):
     ignores_row_order: ClassVar[bool] = True
     """Whether the order of the rows does not matter, so that a table of counts is enough."""
 
-    moved: ClassVar[dict[str, str]] = {}
-    """Former options, and the class of trueodds-studies that has them."""
-
     scale: InputScale = "probability"
     label_smoothing: LabelSmoothing = None
     classes: Any = None
 
     map_: CalibrationMap = field(init=False)
     sampling_error_: float = field(init=False)
-
-    def __new__(cls, *_scores: Any, **options: Any) -> Self:
-        """Refuse an option that another class has, and name it."""
-        for name in cls.moved.keys() & options.keys():
-            raise InputError(
-                f"{name} of {cls.__name__} is in trueodds-studies: see {cls.moved[name]}."
-            )
-        return super().__new__(cls)
 
     classes_: npt.NDArray[Any] = field(init=False)
     _kept: Any = field(default=None, init=False)

@@ -37,8 +37,6 @@ class AuthorsENIR(ENIRCalibrator):
 
     max_models: int | None = None
 
-    moved = {}  # noqa: RUF012  # a fact of the class
-
     def _check_options(self) -> None:
         super()._check_options()
         if self.max_models is not None:

@@ -79,7 +79,6 @@ class PaperGrill(CharcoalGrillCalibrator):
 
     random_state: int | None = None
 
-    moved = {}  # noqa: RUF012  # a fact of the class
     _on_raw_logits = True
 
     def _check_options(self) -> None:
