@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from trueodds.exceptions import InputError
 
@@ -33,6 +33,18 @@ def _copied(value: Any) -> Any:
 
 class Estimator:
     """Base of estimators: parameters from the signature, tags of a classifier of scores."""
+
+    moved: ClassVar[dict[str, str]] = {}
+    """Former options, and the class of trueodds-studies that has them."""
+
+    # Here and not in a class with an __init__, which inspect.signature would no longer find.
+    def __new__(cls, *_options: Any, **named: Any) -> Self:
+        """Refuse an option that another class has, and name it."""
+        for name in cls.moved.keys() & named.keys():
+            raise InputError(
+                f"{name} of {cls.__name__} is in trueodds-studies: see {cls.moved[name]}."
+            )
+        return super().__new__(cls)
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:

@@ -150,9 +150,14 @@ class ScoreTable:
         return self.square_neg + self.square_pos
 
     @property
+    def rows_per_weight(self) -> float:
+        """Σw/Σw²: the effective rows for each unit of weight; 1 of counts."""
+        return float(self.weight.sum() / self.square_weight.sum())
+
+    @property
     def effective(self) -> float:
         """The number of rows that the table is worth: that of counts, or (Σw)²/Σw²."""
-        return self.total**2 / float(self.square_weight.sum())
+        return self.total * self.rows_per_weight
 
     def scaled(self) -> ScoreTable:
         """The same with importances that sum to the effective rows; counts are unchanged.
@@ -161,7 +166,7 @@ class ScoreTable:
         """
         if self.are_counts:
             return self
-        factor = float(self.weight.sum() / self.square_weight.sum())
+        factor = self.rows_per_weight
         powers = factor, factor, factor**2, factor**2
         columns = [column * power for column, power in zip(self.columns, powers, strict=True)]
         counts = [np.rint(column) for column in columns[:2]]
@@ -201,8 +206,7 @@ class ScoreTable:
 
     def in_counts(self) -> ScoreTable:
         """The number of rows that the weights are worth in a likelihood; counts are unchanged."""
-        factor = float(self.weight.sum() / self.square_weight.sum())
-        return self if self.are_counts else self.times(factor, factor)
+        return self if self.are_counts else self.times(*[self.rows_per_weight] * 2)
 
     def __len__(self) -> int:
         return len(self.score)

@@ -18,8 +18,9 @@ def crowded_rows(n=4000):
     score[:40], score[40:60] = 0.0, 1.0
     score[60:500] = np.round(score[60:500], 2)
     y = rng.random(n) < 1 / (1 + np.exp(2 - 6 * score))
+    weight, counts = rng.integers(0, 4, n) / 2.0, rng.integers(0, 4, n)
     return pd.DataFrame(
-        {"score": score, "label": y.astype(np.int64), "weight": rng.integers(0, 4, n) / 2.0}
+        {"score": score, "label": y.astype(np.int64), "weight": weight, "counts": counts}
     )
 
 
@@ -29,30 +30,43 @@ def small_rows(**columns):
 
 
 def assert_equal_tables(table, wanted):
-    for name in ("score", "n_neg", "n_pos"):
-        np.testing.assert_array_equal(getattr(table, name), getattr(wanted, name))
+    assert len(table.columns) == len(wanted.columns)
+    for found, expected in zip(table.columns, wanted.columns, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(table.score, wanted.score)
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-def test_the_exact_table_is_that_of_the_arrays(engine, make_frame, weight):
+WEIGHTS = pytest.mark.parametrize(
+    "weights", [(), ("weight",), ("counts",), ("weight", "counts")], ids=["rows", "w", "k", "wk"]
+)
+
+
+@WEIGHTS
+def test_the_exact_table_is_that_of_the_arrays(engine, make_frame, weights):
     rows = crowded_rows()
     frame = make_frame(engine, rows)
-    table = ScoreTable.from_frame(frame, score="score", label="label", weight=weight)
-    wanted = ScoreTable.from_arrays(rows.score, rows.label, None if weight is None else rows.weight)
-    # Halves add exactly in any order, so that even sums of weights are equal here.
+    names = {name: name for name in weights}
+    table = ScoreTable.from_frame(frame, score="score", label="label", **names)
+    given = {name: rows[name] for name in weights}
+    wanted = ScoreTable.from_arrays(
+        rows.score, rows.label, given.get("weight"), counts=given.get("counts")
+    )
+    assert table.are_counts == ("weight" not in weights)
+    # Halves and quarters add exactly in any order: even sums of weights and squares are equal.
     assert_equal_tables(table, wanted)
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-def test_the_coarse_table_is_equal_to_the_last_bit(engine, make_frame, weight):
+@WEIGHTS
+def test_the_coarse_table_is_equal_to_the_last_bit(engine, make_frame, weights):
     rows = crowded_rows()
-    options = {"score": "score", "label": "label", "weight": weight, "max_rows": 600}
+    options = {"score": "score", "label": "label", "max_rows": 600}
+    options |= {name: name for name in weights}
     table = ScoreTable.from_frame(make_frame(engine, rows), **options)
     wanted = ScoreTable.from_frame(rows, **options)
     assert len(table) <= 600
     assert_equal_tables(table, wanted)
     cells = group_scores(rows, score="score", label="label", max_rows=600).cells
-    kept = slice(None) if weight is None else (rows.weight > 0).to_numpy()
+    kept = rows[list(weights)].prod(axis=1).to_numpy() > 0
     np.testing.assert_array_equal(table.score, np.unique(cells.of_array(rows.score[kept])))
 
 

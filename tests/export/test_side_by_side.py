@@ -6,13 +6,12 @@ import onnxruntime
 from trueodds.export import render_onnx
 from trueodds.export._onnx.side_by_side import side_by_side
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, PiecewiseLinearMap, StepMap
-from trueodds.maps._formulas import formula_of
 
 P = np.concatenate([[0.0, 1.0, 1e-20, 0.5], np.random.default_rng(0).random(500)])
 
 
 def together(*maps):
-    return side_by_side([formula_of(m, 1) for m in maps])
+    return side_by_side([m.formula() for m in maps])
 
 
 def test_models_side_by_side_give_what_each_gives():

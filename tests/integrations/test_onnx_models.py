@@ -39,6 +39,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from support.onnx_search import assert_no_counterexample
 from trueodds import (
     AutoCalibrator,
     BetaCalibrator,
@@ -51,7 +52,7 @@ from trueodds import (
 )
 from trueodds.exceptions import InputError, UncheckedGraphWarning
 from trueodds.export import to_onnx
-from trueodds.model_selection import _onnx, _onnx_trees
+from trueodds.export._onnx import classifier, trees
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
@@ -186,7 +187,10 @@ def test_one_graph_gives_what_python_gives_for_unseen_rows(name, n_classes):
     for calibrator, ensemble in ((IsotonicCalibrator(), True), (BetaCalibrator(), False)):
         model = CalibratedClassifier(make(), calibrator, cv=2, ensemble=ensemble)
         model.fit(X[:N_TRAINING], y[:N_TRAINING])
-        assert_same(model, X[N_TRAINING:], to_onnx(model, check=ensemble), limit)
+        graph = to_onnx(model, check=ensemble)
+        assert_same(model, X[N_TRAINING:], graph, limit)
+        if not ensemble:
+            assert_no_counterexample(graph, model, X[N_TRAINING:])
 
 
 @pytest.mark.parametrize("calibrator", [AutoCalibrator, HistogramCalibrator, SplineCalibrator])
@@ -254,15 +258,15 @@ def test_a_model_whose_graph_would_be_wrong_is_refused(base, reason):
 
 def planted_shares(monkeypatch):
     """Leaves divided one by one, as if n shares of 1/n added up to 1."""
-    original = _onnx.trees_of
+    original = classifier.trees_of
 
     def trees_of(model):
         found = original(model)
-        trees = [replace(tree, value=tree.value / found.divisor) for tree in found.trees]
-        return replace(found, trees=trees, divisor=1.0)
+        divided = [replace(tree, value=tree.value / found.divisor) for tree in found.trees]
+        return replace(found, trees=divided, divisor=1.0)
 
-    monkeypatch.setattr(_onnx, "trees_of", trees_of)
-    monkeypatch.setattr(_onnx._Writer, "op", _without_clip(_onnx._Writer.op))
+    monkeypatch.setattr(classifier, "trees_of", trees_of)
+    monkeypatch.setattr(classifier._Writer, "op", _without_clip(classifier._Writer.op))
 
 
 def _without_clip(op):
@@ -278,31 +282,29 @@ def _without_clip(op):
 
 
 def planted_labels(monkeypatch):
-    labels = _onnx._labels
-    monkeypatch.setattr(_onnx, "_labels", lambda graph, classes: labels(graph, classes[::-1]))
+    labels = classifier._labels
+    monkeypatch.setattr(classifier, "_labels", lambda graph, classes: labels(graph, classes[::-1]))
 
 
 def planted_columns(monkeypatch):
-    original = _onnx._Writer.matrix
+    original = classifier._Writer.matrix
     monkeypatch.setattr(
-        _onnx._Writer,
+        classifier._Writer,
         "matrix",
         lambda self, inputs: self.column(original(self, inputs), 1, 0, 2, 3, 4, 5, 6),
     )
 
 
 def planted_rounding(monkeypatch):
-    scores = _onnx._Writer.scores
+    scores = classifier._Writer.scores
     monkeypatch.setattr(
-        _onnx._Writer,
+        classifier._Writer,
         "scores",
         lambda self, *given: self.op("Mul", scores(self, *given), self.table(np.array(1 - 1e-6))),
     )
 
 
-@pytest.mark.parametrize(
-    "plant", [planted_shares, planted_labels, planted_columns, planted_rounding]
-)
+@pytest.mark.parametrize("plant", [planted_labels, planted_columns, planted_rounding])
 def test_a_defect_that_is_planted_into_the_graph_is_found(monkeypatch, plant):
     model = fitted(forest(50))
     to_onnx(model)
@@ -314,20 +316,29 @@ def test_a_defect_that_is_planted_into_the_graph_is_found(monkeypatch, plant):
     to_onnx(model, check=False)
 
 
+def test_the_search_of_these_tests_finds_a_defect_that_few_rows_show(monkeypatch):
+    """Leaves that are divided one by one: shares that should add up to 1 exceed it."""
+    X, _ = drawn(2)
+    model = fitted(forest(50))
+    assert_no_counterexample(to_onnx(model), model, X[:300])
+    planted_shares(monkeypatch)
+    with pytest.raises(AssertionError, match=r"\d+ of \d+, by"):
+        assert_no_counterexample(to_onnx(model, check=False), model, X[:300])
+
+
 def test_the_rows_that_are_given_are_checked_too(monkeypatch):
     """A defect at values that no made row has."""
     X, _ = drawn(2)
     model = fitted(LogisticRegression())
-    original = _onnx._Writer.matrix
+    original = classifier._Writer.last_step
 
-    def matrix(self, inputs):
-        given = original(self, inputs)
+    def last_step(self, base, inputs):
+        base, inputs = original(self, base, inputs)
+        given = self.matrix(inputs)
         rare = self.op("Equal", given, self.table(np.array(0.123456789)))
-        return self.op("Where", rare, self.table(np.array(1e3)), given)
+        return base, [self.variable(self.op("Where", rare, self.table(np.array(1e3)), given), 7)]
 
-    monkeypatch.setattr(
-        _onnx._Writer, "in_float64", lambda self, i: [self.variable(matrix(self, i), 7)]
-    )
+    monkeypatch.setattr(classifier._Writer, "last_step", last_step)
     to_onnx(model, X[:5])
     X[3] = 0.123456789
     with pytest.raises(InputError, match="is not the model"):
@@ -485,7 +496,7 @@ def test_trees_of_two_operators_cannot_be_in_one_graph():
 
 
 def test_a_forest_that_is_too_large_is_refused_with_its_size(monkeypatch):
-    monkeypatch.setattr(_onnx_trees, "MOST_NODES", 100)
+    monkeypatch.setattr(trees, "MOST_NODES", 100)
     with pytest.raises(InputError, match=r"a forest of \d,\d+ nodes .* is too large"):
         to_onnx(fitted(forest()))
 

@@ -21,9 +21,13 @@ from trueodds.numerics.losses import row_losses
 from trueodds.rows import Rows
 
 
-def distinct(scores, codes, sample_weight=None, counts=None):
+def rows_of(scores, codes, sample_weight=None, counts=None):
     weight = Weights.read(sample_weight, counts, len(scores))
-    return Rows(np.asarray(scores, dtype=float), np.asarray(codes), weight).distinct()
+    return Rows(np.asarray(scores, dtype=float), np.asarray(codes), weight)
+
+
+def distinct(*columns, **weights):
+    return rows_of(*columns, **weights).distinct()
 
 
 def test_rows_of_one_class_and_score_share_a_cell():
@@ -55,8 +59,8 @@ def test_rows_of_several_classes_are_ordered_by_class_then_by_first_column():
 
 
 def test_folds_share_out_every_instance_once_and_classes_evenly():
-    cells, cell_of_row = distinct(np.arange(20) % 7 / 7, np.arange(20) % 2)
-    folds = deal_folds(cells, cell_of_row, 4, seed=3)
+    folds = deal_folds(rows_of(np.arange(20) % 7 / 7, np.arange(20) % 2), 4, seed=3)
+    cells, cell_of_row = folds.cells, folds.cell_of_row
     assert folds.n_folds == 4
     assert (folds.counts.sum(axis=1) == whole_rows(cells)).all()
     of_class = [folds.counts[cells.codes == k].sum(axis=0) for k in (0, 1)]
@@ -74,11 +78,9 @@ def test_folds_share_out_every_instance_once_and_classes_evenly():
 
 
 def test_cells_without_weight_are_held_out_once():
-    cells, cell_of_row = distinct(
-        [0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], counts=[1, 1, 1, 1, 0]
-    )
-    folds = deal_folds(cells, cell_of_row, 2, seed=0)
-    idle = int(np.flatnonzero(cells.row_weight == 0)[0])
+    rows = rows_of([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 0], counts=[1, 1, 1, 1, 0])
+    folds = deal_folds(rows, 2, seed=0)
+    idle = int(np.flatnonzero(folds.cells.row_weight == 0)[0])
     assert [idle in folds.test_cells(fold) for fold in (0, 1)] == [True, False]
     assert folds.fold_of_row[4] == 0
     np.testing.assert_array_equal(
@@ -89,7 +91,7 @@ def test_cells_without_weight_are_held_out_once():
 def test_an_important_row_is_dealt_whole_and_a_count_is_shared_out():
     scores, codes = np.arange(8) / 8, np.arange(8) % 2
     many = [100, 100, 1, 1, 1, 1, 1, 1]
-    folds = deal_folds(*distinct(scores, codes, many), 4, seed=0)
+    folds = deal_folds(rows_of(scores, codes, many), 4, seed=0)
     assert folds.counts.sum(axis=0).tolist() == [2] * 4
     assert folds.counts.max() == 1
     largest = [folds.test_weight(fold).max() for fold in range(4)]
@@ -97,21 +99,36 @@ def test_an_important_row_is_dealt_whole_and_a_count_is_shared_out():
         [1, 1, 1, 100],
         [1, 1, 100, 100],
     )
-    shared = deal_folds(*distinct(scores, codes, counts=many), 4, seed=0)
+    shared = deal_folds(rows_of(scores, codes, counts=many), 4, seed=0)
     np.testing.assert_allclose(shared.counts[[0, 4]], 25, atol=2)
+
+
+def test_the_repetitions_of_a_row_are_in_the_folds_of_its_cell():
+    rng = np.random.default_rng(3)
+    scores, codes = rng.integers(0, 4, 60) / 4, rng.integers(0, 2, 60)
+    counts = rng.integers(0, 9, 60)
+    folds = deal_folds(rows_of(scores, codes, counts=counts), 5, seed=1)
+    dealt = folds.row_counts
+    np.testing.assert_array_equal(dealt.sum(axis=1), counts)
+    of_cells = np.zeros_like(folds.counts)
+    np.add.at(of_cells, folds.cell_of_row, dealt)
+    np.testing.assert_array_equal(of_cells, folds.counts)
+    assert (dealt[np.arange(60), folds.fold_of_row] > 0)[counts > 0].all()  # that of its middle
+    assert deal_folds(rows_of(scores, codes, counts=counts > 0), 5, seed=1).row_counts is None
+    assert deal_folds(rows_of(scores, codes, counts + 1.5), 5, seed=1).row_counts is None
 
 
 def test_very_many_instances_are_dealt_by_draws(monkeypatch):
     monkeypatch.setattr("trueodds.model_selection._folds.MOST_CARDS", 99)
-    folds = deal_folds(*distinct([0.2, 0.8], [0, 1], counts=[1_000, 1_000]), 5, seed=0)
+    folds = deal_folds(rows_of([0.2, 0.8], [0, 1], counts=[1_000, 1_000]), 5, seed=0)
     assert (folds.counts.sum(axis=1) == 1_000).all()
     assert (np.abs(folds.counts - 200) < 60).all()
 
 
 def test_two_classes_must_be_left_whatever_is_held_out():
     with pytest.raises(TooFewRowsError, match="found 3, 1 of each class"):
-        deal_folds(*distinct([0.1, 0.2, 0.3, 0.4], [0, 0, 0, 1]), 2, seed=0)
-    deal_folds(*distinct([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]), 2, seed=0)
+        deal_folds(rows_of([0.1, 0.2, 0.3, 0.4], [0, 0, 0, 1]), 2, seed=0)
+    deal_folds(rows_of([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]), 2, seed=0)
 
 
 def test_losses_of_rows_by_hand():

@@ -31,7 +31,8 @@ def test_each_group_has_the_map_of_its_rows_alone():
 
 def test_counts_are_repetitions_and_rows_without_weight_do_not_count():
     z, y, features = shifted_groups()
-    times = np.random.default_rng(1).integers(0, 3, len(y))
+    features["age"] = np.round(20 * z) + 50
+    times = np.random.default_rng(1).integers(0, 3, len(y)) * np.where(z > 0, 4, 1)
     counted = PerGroupCalibrator(scale="logit").fit(z, y, counts=times, features=features)
     rows = np.repeat(np.arange(len(y)), times)
     repeated = PerGroupCalibrator(scale="logit").fit(z[rows], y[rows], features=features.iloc[rows])

@@ -87,6 +87,12 @@ class Weights:
         """Counts as weights; None stays None."""
         return None if count is None else cls(None, count)
 
+    @classmethod
+    def recounted(cls, weights: Weights | None, count: Any) -> Self:
+        """The importances of rows, if there are any, with other counts."""
+        importance = None if weights is None else weights.importance
+        return cls(importance, np.asarray(count, dtype=np.float64))
+
     def scaled(self) -> Self | None:
         """The same weights with importances that sum to the effective rows."""
         if self.importance is None:

@@ -614,8 +614,24 @@ class CalibrationMap(ABC):
         CAST({{ score }} AS DOUBLE) < 0.5e0 THEN 0.2e0 ELSE 0.7e0 END ELSE NULL END AS DOUBLE)
         {% endmacro %}
         """
-        formula = formula_of(self, self._n_scores)
+        formula = self.formula()
         return export.render_dbt(formula, name, dialect, feature_columns(self, formula, features))
+
+    def formula(self) -> export.Formula:
+        """The map as an expression, from which every export is written.
+
+        Returns
+        -------
+        Formula
+            It takes one score if that is enough, else one for each class.
+
+        Examples
+        --------
+        >>> from trueodds.maps import IdentityMap
+        >>> IdentityMap().formula().n_scores
+        1
+        """
+        return formula_of(self, self._n_scores)
 
     def to_onnx(self, *, edges_below: float = 0.0) -> Any:
         """The map as an ONNX graph in float64; see ``docs/export.md``.
@@ -634,7 +650,7 @@ class CalibrationMap(ABC):
             with NaN where a score is NaN or outside the range of its scale. A tree has one more
             input for each feature that it uses, ``feature_<name>`` of shape (N,).
         """
-        formula = formula_of(self, self._n_scores)
+        formula = self.formula()
         classes = None if self.classes is None else list(self.classes)
         metadata = {"family": self.family, "scale": self.scale, "classes": classes}
         lowered = check_number(edges_below, "edges_below", 0.0, 1.0)
@@ -664,7 +680,7 @@ class CalibrationMap(ABC):
         >>> namespace["calibrate"](0.5)
         0.7
         """
-        formula = formula_of(self, self._n_scores)
+        formula = self.formula()
         named = any(isinstance(name, str) for name in self.features)
         return export.render_python(formula, name, named_features=named)
 
@@ -697,7 +713,7 @@ class CalibrationMap(ABC):
         }
         <BLANKLINE>
         """
-        formula = formula_of(self, self._n_scores)
+        formula = self.formula()
         named = any(isinstance(name, str) for name in self.features)
         return export.render_javascript(formula, name, named_features=named)
 
@@ -755,7 +771,7 @@ class CalibrationMap(ABC):
                 parameters[name] = values
             object.__setattr__(drawn, field, _named(values, name))
         return export.render_torch(
-            formula_of(drawn, drawn._n_scores),
+            drawn.formula(),
             parameters,
             trainable=trainable,
             logits=output == "logits",

@@ -335,10 +335,10 @@ class AutoCalibrator(FeatureCalibrator):
         self.failures_ = dict(failures)
         self.results_: Any = rows
         if rows:
-            from trueodds.model_selection._comparison import rows_to_frame
+            from trueodds.basics.tables import frame_of
 
             with suppress(ImportError):
-                self.results_ = rows_to_frame(rows)
+                self.results_ = frame_of(rows)
         if failures:
             warn_user(
                 "methods that could not be fitted were left out: "
@@ -385,7 +385,7 @@ def stack_weights(comparison: CalibratorComparison, rows: Rows) -> dict[str, flo
     if all(part.row is None for own in parts.values() for part in own):
         # Of cells, whose repetitions may be in several folds.
         first = next(iter(parts.values()))
-        codes = comparison._cells.codes[np.concatenate([part.cell for part in first])]
+        codes = comparison._folds.cells.codes[np.concatenate([part.cell for part in first])]
         counts = np.concatenate([part.weight for part in first])
         forecasts = {name: np.concatenate([p.prob for p in own]) for name, own in parts.items()}
     given = []

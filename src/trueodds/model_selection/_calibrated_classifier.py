@@ -426,21 +426,21 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 "a calibrated model of several labels has no ONNX graph yet; export the model, and "
                 "the map of each label: calibrated_classifiers_[0].calibrators[k].map_."
             )
-        from trueodds.model_selection import _onnx
+        from trueodds.export._onnx import classifier
 
-        return functools.partial(_onnx.parse, self)
+        return functools.partial(classifier.parse, self)
 
     def onnx_shape_calculator(self) -> Any:
         """Called by skl2onnx: the shapes of the outputs."""
-        from trueodds.model_selection import _onnx
+        from trueodds.export._onnx import classifier
 
-        return _onnx.set_shapes
+        return classifier.set_shapes
 
     def onnx_converter(self) -> Any:
         """Called by skl2onnx: how the graph is written; see :func:`trueodds.export.to_onnx`."""
-        from trueodds.model_selection import _onnx
+        from trueodds.export._onnx import classifier
 
-        return _onnx.convert
+        return classifier.convert
 
     def __sklearn_clone__(self) -> Self:
         try:

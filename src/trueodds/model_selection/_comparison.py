@@ -13,9 +13,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import ndtri
 
-from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
+from trueodds.basics.tables import Tabular
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.basics.warned import collected_warnings, ignored_warnings
 from trueodds.basics.wording import fixed
@@ -66,7 +66,6 @@ __all__ = [
     "read_compared_rows",
     "reason_of",
     "resolve_calibrators",
-    "rows_to_frame",
     "run_methods",
 ]
 
@@ -77,7 +76,7 @@ ECE = "expected_calibration_error"
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratorComparison:
+class CalibratorComparison(Tabular):
     """Results of cross-validation for each method.
 
     Attributes
@@ -145,7 +144,7 @@ class CalibratorComparison:
     _tables: dict[str, LossTable]
     _calibration_error: dict[str, float]
     _certain: frozenset[str]
-    _cells: Rows
+    _folds: Folds
     _first_repeat: dict[str, list[HeldOut]]
 
     @property
@@ -172,6 +171,30 @@ class CalibratorComparison:
             defined.
         """
         return [self._row(method) for method in self.methods]
+
+    def _out_of_fold_parts(self) -> tuple[Labels, Labels | None, dict[str, Floats]]:
+        """Rows by the folds of the first repeat that their repetitions are in, with forecasts.
+
+        Returns
+        -------
+        row : ndarray of shape (n_parts,)
+            Position of the row; each once if no row is in several folds.
+        counts : ndarray of shape (n_parts,) or None
+            How many of its repetitions are in the fold; None if no row is in several folds.
+        forecasts : dict of str to ndarray of shape (n_parts,) or (n_parts, n_classes)
+            As ``out_of_fold``, by the method that was fitted without this fold.
+        """
+        folds = self._folds
+        counts = folds.row_counts
+        if counts is None:
+            return np.arange(len(folds.cell_of_row)), None, self.out_of_fold
+        row, fold = np.nonzero(counts)
+        forecasts = {name: prob[row] for name, prob in self.out_of_fold.items()}
+        for name, held_out in self._first_repeat.items():
+            for k, part in enumerate(held_out):
+                own = np.flatnonzero(fold == k)
+                forecasts[name][own] = part.forecasts(row[own], folds.cell_of_row)
+        return row, counts[row, fold], forecasts
 
     def _row(self, method: str) -> dict[str, Any]:
         row: dict[str, Any] = {"method": method}
@@ -242,10 +265,6 @@ class CalibratorComparison:
             check_choice(name, self.methods, "method")
         return self._tables[metric].difference(method, other)
 
-    def to_frame(self) -> Any:
-        """:meth:`rows` as a pandas frame."""
-        return rows_to_frame(self.rows())
-
     def __str__(self) -> str:
         """A table for reading."""
         width = max(len(name) for name in self.methods)
@@ -257,11 +276,6 @@ class CalibratorComparison:
             lines.append(f"{mark}{row['method']:{width}}{numbers}{gain}")
         lines += [f"{name}: left out, {error}" for name, error in self.failures.items()]
         return "\n".join([*lines, self.explanation])
-
-
-def rows_to_frame(rows: list[dict[str, Any]]) -> Any:
-    """A pandas frame, or an error that shows how to install pandas."""
-    return require("pandas", "a frame of results", "pandas").DataFrame(rows)
 
 
 def compare_calibrators(
@@ -420,14 +434,14 @@ def compare_rows(
     default: str | None = None,
 ) -> CalibratorComparison:
     """:func:`compare_calibrators` for rows that have been validated; ``default`` is added."""
-    cells, cell_of_row = rows.distinct()
     methods = resolve_calibrators(
         calibrators, rows.n_classes, features is not None, default=default
     )
-    n_folds = min(options.cv, int(whole_rows(cells).sum()))
+    n_folds = min(options.cv, int(whole_rows(rows).sum()))
     if n_folds < 2:
         raise TooFewRowsError("comparing methods needs at least two rows.")
-    partitions = [deal_folds(cells, cell_of_row, n_folds, int(seed)) for seed in options.seeds()]
+    partitions = [deal_folds(rows, n_folds, int(seed)) for seed in options.seeds()]
+    cells = partitions[0].cells
     with single_threaded_blas():
         runs = run_methods(
             methods,
@@ -478,7 +492,7 @@ def compare_rows(
         n_repeats=options.n_repeats,
         _tables=tables,
         _certain=certain,
-        _cells=cells,
+        _folds=partitions[0],
         _first_repeat={name: run.held_out[:n_folds] for name, run in kept.items()},
         _calibration_error={
             name: float(
@@ -530,13 +544,8 @@ def _out_of_fold(run: MethodRun, folds: Folds) -> Floats:
     first = run.held_out[0].prob
     result = np.empty((len(folds.fold_of_row), *first.shape[1:]))
     for fold in range(folds.n_folds):
-        part = run.held_out[fold]
-        if part.row is not None:
-            result[part.row] = part.prob
-            continue
         rows = np.flatnonzero(folds.fold_of_row == fold)
-        place = np.searchsorted(part.cell, folds.cell_of_row[rows])
-        result[rows] = part.prob[place]
+        result[rows] = run.held_out[fold].forecasts(rows, folds.cell_of_row)
     return result
 
 
@@ -862,9 +871,8 @@ def _forecast_rows(
         predict_calibrated,
     )
 
-    train = np.flatnonzero(folds.fold_of_row != fold)
-    test = np.flatnonzero(folds.fold_of_row == fold)
-    seen, held = rows.take(train), rows.take(test)
+    train, seen = folds.rows_outside(rows, fold)
+    test, held = folds.rows_inside(rows, fold)
     wanted = needs_features(method)
     fitted = fit_calibrator(
         method,

@@ -55,14 +55,14 @@ class Folds:
         As :meth:`Rows.distinct` returns them.
     cell_of_row : ndarray of shape (n_rows,)
     counts : ndarray of shape (n_cells, n_folds)
-    fold_of_row : ndarray of shape (n_rows,)
-        Where the count of a row is shared out to several folds, that of its middle.
+    ends : ndarray of shape (n_rows, 2)
+        Which of its cell's units are those of each row, from the first to the last fold.
     """
 
     cells: Rows
     cell_of_row: Labels
     counts: Labels
-    fold_of_row: Labels
+    ends: Labels
 
     @property
     def n_folds(self) -> int:
@@ -97,6 +97,42 @@ class Folds:
         return Rows.of_table(ScoreTable.from_sorted_codes(rest.scores, rest.codes, rest.weight))
 
     @cached_property
+    def fold_of_row(self) -> Labels:
+        """Where the count of a row is shared out to several folds, that of its middle."""
+        reached = self.counts.cumsum(axis=1)[self.cell_of_row]
+        # A row without weight may lie at the end of its cell.
+        middle = np.minimum(self.ends.sum(axis=1), 2 * reached[:, -1] - 1)
+        fold = (middle[:, None] >= 2 * reached[:, :-1]).sum(axis=1)
+        return np.where(reached[:, -1] > 0, fold, 0)
+
+    def rows_inside(self, rows: Rows, fold: int) -> tuple[Labels, Rows]:
+        """Rows with repetitions in the fold, and those without weight where they are forecast."""
+        if self.row_counts is None:
+            kept = np.flatnonzero(self.fold_of_row == fold)
+            return kept, rows.take(kept)
+        inside = self.row_counts[:, fold]
+        idle = (self.row_counts.sum(axis=1) == 0) & (self.fold_of_row == fold)
+        return _with_counts(rows, inside, np.flatnonzero(inside.astype(bool) | idle))
+
+    def rows_outside(self, rows: Rows, fold: int) -> tuple[Labels, Rows]:
+        """Rows with repetitions in other folds."""
+        if self.row_counts is None:
+            kept = np.flatnonzero(self.fold_of_row != fold)
+            return kept, rows.take(kept)
+        outside = self.row_counts.sum(axis=1) - self.row_counts[:, fold]
+        return _with_counts(rows, outside, np.flatnonzero(outside))
+
+    @cached_property
+    def row_counts(self) -> Labels | None:
+        """How many of each row's repetitions are in which fold; None if rows are all whole."""
+        first, last = self.ends.T[:, :, None]
+        if not (last - first > 1).any():
+            return None
+        reached = self.counts.cumsum(axis=1)[self.cell_of_row]
+        begun = reached - self.counts[self.cell_of_row]
+        return np.asarray(np.maximum(np.minimum(last, reached) - np.maximum(first, begun), 0))
+
+    @cached_property
     def _units(self) -> Labels:
         return np.asarray(self.counts.sum(axis=1))
 
@@ -104,29 +140,35 @@ class Folds:
         return weights_of(self.cells).share(units, self._units)
 
 
-def deal_folds(cells: Rows, cell_of_row: Labels, n_folds: int, seed: int) -> Folds:
+def _with_counts(rows: Rows, counts: Labels, kept: Labels) -> tuple[Labels, Rows]:
+    taken = rows.take(kept)
+    return kept, replace(taken, weight=Weights.recounted(taken.weight, counts[kept]))
+
+
+def deal_folds(rows: Rows, n_folds: int, seed: int) -> Folds:
     """Deal the rows of each class to the folds, evenly and at random; see :class:`Folds`.
 
     Nothing but the class is stratified. Dealing neighbors in score evenly as well would repeat
     the noise of one fold in all others, and favor the most flexible method.
     """
     rng = np.random.default_rng(seed)
-    whole = whole_rows(cells)
+    cells, cell_of_row = rows.distinct()
+    units = whole_rows(rows)
+    whole = np.bincount(cell_of_row, units).astype(np.intp)
     counts = np.zeros((len(cells), n_folds), dtype=np.intp)
     dealt = 0
     for k in range(cells.n_classes):
-        rows = np.flatnonzero(cells.codes == k)
-        units = whole[rows]
-        n = int(units.sum())
+        own = np.flatnonzero(cells.codes == k)
+        n = int(whole[own].sum())
         if n > MOST_CARDS:
-            counts[rows] = rng.multinomial(units, np.full(n_folds, 1 / n_folds))
+            counts[own] = rng.multinomial(whole[own], np.full(n_folds, 1 / n_folds))
             continue
         # Classes begin where the one before ended, so that small ones do not fill one fold.
         folds = rng.permutation((np.arange(n) + dealt) % n_folds)
-        np.add.at(counts, (np.repeat(rows, units), folds), 1)
+        np.add.at(counts, (np.repeat(own, whole[own]), folds), 1)
         dealt += n
     _check_classes(cells, whole, counts)
-    return Folds(cells, cell_of_row, counts, _fold_of_row(cell_of_row, whole, counts, rng))
+    return Folds(cells, cell_of_row, counts, _ends_of_rows(cell_of_row, units, whole, rng))
 
 
 def _check_classes(cells: Rows, whole: Labels, counts: Labels) -> None:
@@ -141,21 +183,16 @@ def _check_classes(cells: Rows, whole: Labels, counts: Labels) -> None:
         )
 
 
-def _fold_of_row(
-    cell_of_row: Labels, whole: Labels, counts: Labels, rng: np.random.Generator
+def _ends_of_rows(
+    cell_of_row: Labels, units: Labels, whole: Labels, rng: np.random.Generator
 ) -> Labels:
     """Deal the units of a cell to its rows, in random order: equal scores are interchangeable."""
-    n = len(cell_of_row)
-    order = rng.permutation(n)
+    order = rng.permutation(len(cell_of_row))
     order = order[np.argsort(cell_of_row[order], kind="stable")]
-    cell = cell_of_row[order]
-    size = np.bincount(cell, minlength=len(whole))
-    place = np.arange(n) - (np.cumsum(size) - size)[cell]
-    card = (place + 0.5) / size[cell] * whole[cell]
-    fold = np.empty(n, dtype=np.intp)
-    fold[order] = (card[:, None] >= counts.cumsum(axis=1)[cell][:, :-1]).sum(axis=1)
-    fold[whole[cell_of_row] == 0] = 0
-    return fold
+    last = np.cumsum(units[order]) - (np.cumsum(whole) - whole)[cell_of_row[order]]
+    ends = np.empty((len(order), 2), dtype=np.intp)
+    ends[order] = np.stack([last - units[order], last], axis=1)
+    return ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +213,12 @@ class HeldOut:
     weight: Floats
     prob: Floats
     row: Labels | None = None
+
+    def forecasts(self, rows: Labels, cell_of_row: Labels) -> Floats:
+        """Those for some rows that are in the fold."""
+        if self.row is None:
+            return self.prob[np.searchsorted(self.cell, cell_of_row[rows])]
+        return self.prob[np.searchsorted(self.row, rows)]
 
 
 def cell_losses(metric: Loss, cells: Rows, held_out: list[HeldOut]) -> tuple[Floats, Floats]:
@@ -310,11 +353,11 @@ def fold_losses(calibrator: Calibrator, rows: Rows, features: Any = None) -> dic
     is_fast = calibrator.is_compared(rows.n_classes)
     rows = _with_codes(rows.uncounted())
     sample, kept = _sampled(rows, MOST_ROWS[binary] if is_fast else MOST_ROWS_OF_SLOW)
-    cells, cell_of_row = sample.distinct()
-    n_rows = int(whole_rows(cells).sum())
+    n_rows = int(whole_rows(sample).sum())
     start = time.perf_counter()
     try:
-        folds = deal_folds(cells, cell_of_row, min(FOLDS, n_rows), SEED)
+        folds = deal_folds(sample, min(FOLDS, n_rows), SEED)
+        cells = folds.cells
         with ignored_warnings(TrueoddsWarning):  # the fit itself has said it
             if with_features:
                 held_out = _held_out_rows(calibrator, sample, features, kept, folds)

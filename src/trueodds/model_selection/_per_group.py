@@ -55,13 +55,14 @@ class PerGroupCalibrator(FeatureCalibrator):
         rows.check_two_classes()
         weight = given.row_weight
         self._space, encoded = FeatureSpace.learn(features, None, weight)
+        encoded = encoded[weight > 0]
+        counts = np.ones(len(rows)) if rows.row_counts is None else rows.row_counts
         self._cuts = [
-            _cuts(column[~np.isnan(column)]) if known is None else None
-            for column, known in zip(encoded[weight > 0].T, self._space.categories, strict=True)
+            _cuts(column, counts) if known is None else None
+            for column, known in zip(encoded.T, self._space.categories, strict=True)
         ]
-        self._groups, group, sizes = np.unique(
-            self._cells(encoded[weight > 0]), axis=0, return_inverse=True, return_counts=True
-        )
+        self._groups, group = np.unique(self._cells(encoded), axis=0, return_inverse=True)
+        sizes = np.bincount(group.ravel(), counts)
         kind: Any = find_calibrator(default_method(rows.n_classes))
         method = kind(scale=self.scale, label_smoothing=self.label_smoothing)
         with self._fitting():
@@ -100,8 +101,9 @@ class PerGroupCalibrator(FeatureCalibrator):
         return result
 
 
-def _cuts(values: Floats) -> Floats:
+def _cuts(column: Floats, counts: Floats) -> Floats:
     """Where bands begin, or each value."""
-    distinct, mass = np.unique(values, return_counts=True)
-    cuts = cuts_of_array(distinct, mass)
+    known = ~np.isnan(column)
+    distinct, place = np.unique(column[known], return_inverse=True)
+    cuts = cuts_of_array(distinct, np.bincount(place, counts[known]))
     return distinct if cuts is None else np.array(cuts, dtype=np.float64)

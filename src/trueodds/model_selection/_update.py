@@ -293,9 +293,9 @@ default="closed_test"
     level : float, default=0.9
         Confidence level of the intervals.
     sample_weight : array-like of shape (n,), default=None
-        A row is one independent observation for the tests, whatever its weight.
+        Importance of each row, which stays one observation.
     counts : array-like of shape (n,), default=None
-        How often each row occurred.
+        How often each row occurred: a count of k equals k repetitions.
     classes : array-like, default=None
         Both labels, the event last.
 

@@ -9,6 +9,7 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from trueodds.decisions._guarantees import Risk
 from trueodds.inputs import (
     Floats,
     InputScale,
+    Weights,
     as_dense,
     as_tuple,
     check_instance,
@@ -242,11 +244,11 @@ def build_report(
             select="default" if is_choice(calibrators, "default") else "one_se",
         )
         table = method_rows(comparison)
-        out_of_fold = {m: _columns(comparison.out_of_fold[m]) for m in comparison.methods}
+        held_out, out_of_fold = _held_out(sample, comparison)
         baseline = comparison.methods[0]
         recommended = comparison.recommended
         one_map = _shown_method(table, recommended)
-        by_group = group_table(columns, rows, sample, out_of_fold[one_map], level=level)
+        by_group = group_table(columns, rows, held_out, out_of_fold[one_map], level=level)
         pooled = None
         if by_group["significant_before"]:
             pooled = compare_calibrators(
@@ -263,8 +265,9 @@ def build_report(
                 level=level,
             )
         if pooled is not None and "group" in pooled.methods:  # a date is no feature
-            with_groups = _columns(pooled.out_of_fold["group"])
-            found = group_table(columns, rows, sample, with_groups, level=level)
+            _, pooled_forecasts = _held_out(sample, pooled)  # the same rows in the same folds
+            with_groups = pooled_forecasts["group"]
+            found = group_table(columns, rows, held_out, with_groups, level=level)
             add_pooled(by_group, found, method_rows(pooled)[-1])
         diagnosis = diagnose(rows, by_group, seed, level)
         judged = verdict(
@@ -292,17 +295,19 @@ def build_report(
             "verdict": judged,
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
-            "figures": headline_figures(sample, out_of_fold, table, shown, level=level, seed=seed),
+            "figures": headline_figures(
+                held_out, out_of_fold, table, shown, level=level, seed=seed
+            ),
             "baseline": baseline,
             "shown_method": shown,
             "one_map": one_map,
             "methods": table,
             "explanation": _explanation(comparison, judged["pooled"]),
             "folds": int(comparison.n_folds),
-            "diagrams": diagrams(rows, sample, out_of_fold, level=level, seed=seed),
+            "diagrams": diagrams(rows, held_out, out_of_fold, level=level, seed=seed),
             "uncertainty": uncertainty(comparison, one_map, sample, scale, level),
-            "costs": decision_costs(sample, out_of_fold, baseline, level),
-            "validation": validation_section(sample, out_of_fold, level=level, seed=seed),
+            "costs": decision_costs(held_out, out_of_fold, baseline, level),
+            "validation": validation_section(held_out, out_of_fold, level=level, seed=seed),
             "groups": by_group,
             "guarantee": guarantee,
             "provenance": _provenance_of(provenance),
@@ -323,6 +328,18 @@ def build_report(
     content["warnings"] = _warnings_seen(caught) + _warnings_of_methods(comparison)
     content["labels"] = {row["method"]: show_method(row["method"]) for row in table}
     return Report(content)
+
+
+def _held_out(
+    sample: ReportRows, comparison: CalibratorComparison
+) -> tuple[ReportRows, dict[str, Floats]]:
+    """The rows by the folds that their repetitions are in, and the forecasts of each method."""
+    row, counts, forecasts = comparison._out_of_fold_parts()
+    columns = {method: _columns(prob) for method, prob in forecasts.items()}
+    if counts is None:
+        return sample, columns
+    parts = sample.take(row)
+    return replace(parts, weight=Weights.recounted(parts.weight, counts)), columns
 
 
 def _limits(at_most: float | None, risk: Risk, confidence: float) -> dict[str, Any]:

@@ -23,6 +23,7 @@ ROWS_PER_BIN = 30
 N_DRAWS = 200
 SMOOTH_POINTS = 61
 OUTERMOST = 0.005
+ROUNDING = 1e-12
 HELD_AT = (0.05, 0.275, 0.5, 0.725, 0.95)
 LINEAR_BARS = 100
 MAX_CLASS_DIAGRAMS = 10
@@ -123,7 +124,7 @@ def _smooth(event: Forecasts, level: float) -> dict[str, Any] | None:
 def _between_quantiles(prob: Floats, event: Forecasts) -> Any:
     """Return the range that has enough rows for a curve."""
     low, high = _quantiles(event, (OUTERMOST, 1 - OUTERMOST))
-    return (prob >= low) & (prob <= high)
+    return (prob >= low - ROUNDING) & (prob <= high + ROUNDING)
 
 
 def _quantiles(event: Forecasts, shares: Sequence[float]) -> Floats:

@@ -91,7 +91,7 @@ class GroupCalibrator(FeatureCalibrator):
     large effects, not centered on the forecast, and contain it. For intervals, effects of groups
     of few rows are integrated numerically, given the probability in a random group (Heagerty,
     1999). The result is deterministic; with up to 50,000 rows it does not depend on their order,
-    and a weight of k equals k rows. With more rows, interactions are searched in a random sample
+    and a count of k equals k rows. With more rows, interactions are searched in a random sample
     of 50,000.
 
     Features that split the rows into the same groups have effects once: a category before a

@@ -8,16 +8,17 @@ those of LightGBM and XGBoost, CatBoost its own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from trueodds.basics.imports import require
 from trueodds.exceptions import InputError
-from trueodds.export._onnx.proof import name_of, prove
+from trueodds.export._onnx.check import check_graph, name_of
+from trueodds.export._onnx.columns import columns_of
 
 __all__ = ["PRECISION", "register_onnx_converters", "to_onnx"]
 
@@ -48,10 +49,13 @@ class Precision:
     rounded : bool, default=True
         Whether some score is rounded to float32 that is not in Python, so that edges of steps must
         be lowered. XGBoost's are rounded in both.
+    types : dict of str to dtype, default={}
+        The types of the caller's numbers, if scikit-learn computes in them.
     """
 
     tree_operator: bool = False
     rounded: bool = True
+    types: Mapping[str, Any] = field(default_factory=dict)
 
 
 PRECISION: ContextVar[Precision] = ContextVar("PRECISION", default=Precision())  # noqa: B039 (frozen)
@@ -67,13 +71,14 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
     ----------
     model : CalibratedClassifier, or a pipeline or a vote with such inside
         Fitted. The base model may be whatever skl2onnx, onnxmltools or CatBoost can convert.
-    X : {array, pandas frame}, default=None
-        Rows as the model gets them. The graph takes what has their types; a frame gives one input
-        for each column. The check runs on all of them. None for one input ``X`` of float64 numbers.
+    X : {array, frame of pandas or polars}, default=None
+        Rows as the model gets them. The graph takes their types; a frame gives one input of shape
+        (N, 1) for each column, of strings for texts and categories. The check runs on all of them.
+        None for one input ``X`` of float64 numbers.
     check : bool, default=True
-        Whether to run the graph on ``X`` and on about 700 rows made for the model, and to compare
-        probabilities and labels with ``predict_proba`` and ``predict``. It takes the time of a few
-        dozen calls of ``predict_proba``.
+        Whether to run the graph on ``X`` and on about 650 random rows, and to compare probabilities
+        and labels with ``predict_proba`` and ``predict``. It takes the time of about a dozen calls
+        of ``predict_proba``.
 
     Returns
     -------
@@ -95,10 +100,9 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
 
     Notes
     -----
-    The rows made for the check recombine values of ``X``, thresholds, means and stored rows found
-    in the graph. A search leads from these to the rows of the highest probability for each class,
-    and to the border between classes. Zeros, values far beyond that range, and missing values are
-    tried where Python takes them. Columns of texts take their values from ``X`` alone.
+    The random rows recombine values of ``X``, thresholds, means and stored rows found in the graph.
+    Zeros, values far beyond that range, and missing values are tried where Python takes them.
+    Columns of texts and categories take their values from ``X`` alone.
 
     A probability may differ by 1e-9, plus the change of the map if each base model's score moves by
     1e-10 of itself (and 1e-12 near 0). If anything in the graph is computed in float32 (XGBoost,
@@ -127,10 +131,13 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
         if not hasattr(model, "n_features_in_"):
             raise InputError("the model has no attribute n_features_in_; pass rows as X.")
         doubles = skl2onnx.common.data_types.DoubleTensorType
-        inputs = [("X", doubles([None, int(model.n_features_in_)]))]
+        inputs, own = [("X", doubles([None, int(model.n_features_in_)]))], [np.dtype(float)]
     else:
-        inputs = _types_of(X)
-    precision = Precision(tree_operator=True, rounded=False)
+        inputs, own = _types_of(X)
+    numbers = {}
+    if isinstance(X, np.ndarray) or hasattr(X, "iloc"):  # scikit-learn makes float64 of polars
+        numbers = {name: dtype for (name, _), dtype in zip(inputs, own, strict=True) if dtype}
+    precision = Precision(tree_operator=True, rounded=False, types=numbers)
     graph = _written(model, inputs, precision)
     kinds = {node.op_type for node in graph.graph.node}
     if "TreeEnsemble" in kinds and kinds & OLD_TREES:  # which no opset has both
@@ -139,34 +146,82 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
             "of the operator TreeEnsemble; ONNX does not have both in one graph."
         )
     if kinds & FLOAT32_OPERATORS:
-        precision = Precision(tree_operator=True, rounded=True)
+        precision = replace(precision, rounded=True)
         graph = _written(model, inputs, precision)
     if "TreeEnsemble" in kinds:
         _set_tree_opset(graph)
+    _take_own_types(graph.graph, own)
     if check:
-        prove(graph, model, X, in_float32=_computes_in_float32(graph.graph))
+        check_graph(graph, model, X, in_float32=_computes_in_float32(graph.graph))
     return graph
 
 
-def _types_of(X: Any) -> Any:
-    """What the graph takes, as skl2onnx infers it."""
-    from skl2onnx.algebra.type_helper import guess_initial_types
+def _types_of(X: Any) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """What the graph takes, for skl2onnx, and the types of the caller; None for texts.
 
-    reason = ""
-    if hasattr(X, "iloc") or isinstance(X, np.ndarray):
-        try:
-            return guess_initial_types(X[:1], None)
-        except Exception as error:  # for a column of categories or dates, among others
-            reason = f" ({' '.join(str(error).split())[:200]})"
-    raise InputError(
-        "X must be a NumPy array or a pandas frame with columns of numbers or texts; got "
-        f"{type(X).__name__}{reason}."
-    )
+    Numbers of all types are float64 inside: converters mix no others.
+    """
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+
+    columns = columns_of(X)
+    if isinstance(X, np.ndarray):
+        columns = [replace(columns[0], name="X")] if columns else []
+        width = X.shape[1]
+    else:
+        width = 1
+    kinds = [StringTensorType if column.dtype is None else DoubleTensorType for column in columns]
+    inputs = [
+        (column.name, kind([None, width])) for column, kind in zip(columns, kinds, strict=True)
+    ]
+    return inputs, [column.dtype for column in columns]
+
+
+def _take_own_types(graph: Any, dtypes: list[Any]) -> None:
+    """Make the inputs those of the caller, who need not cast them."""
+    from onnx.helper import make_node, np_dtype_to_tensor_dtype
+
+    casts = []
+    for given, dtype in zip(graph.input, dtypes, strict=True):
+        if dtype in (None, np.dtype(float)):
+            continue
+        wide = f"{given.name}_in_float64"
+        for node in graph.node:
+            names = [wide if name == given.name else name for name in node.input]
+            node.ClearField("input")
+            node.input.extend(names)
+        given.type.tensor_type.elem_type = np_dtype_to_tensor_dtype(dtype)
+        casts.append(make_node("Cast", [given.name], [wide], to=DOUBLE))
+    nodes = [*casts, *graph.node]
+    graph.ClearField("node")
+    graph.node.extend(nodes)
+
+
+def _fractions(model: Any) -> str:
+    """Which column a one-hot encoder takes that has fractions, for which there is no converter."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    parts = [model]
+    for part in parts:  # which grows
+        parts += [member.estimator for member in getattr(part, "calibrated_classifiers_", ())]
+        parts += [step for _, step in getattr(part, "steps", ())]
+        columns = part.transformers_ if isinstance(part, ColumnTransformer) else ()
+        for _, encoder, names in columns:
+            for step in [step for _, step in getattr(encoder, "steps", [("", encoder)])]:
+                kinds = step.categories_ if isinstance(step, OneHotEncoder) else ()
+                for name, categories in zip(names, kinds, strict=False):
+                    if categories.dtype.kind == "f" and (categories % 1 != 0).any():
+                        return (
+                            f" The column {name!r} has categories that are no integers: make "
+                            "them texts, or use OrdinalEncoder, and fit again."
+                        )
+    return ""
 
 
 def _written(model: Any, inputs: Any, precision: Precision) -> Any:
     import skl2onnx
     from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
 
     token = PRECISION.set(precision)
     try:
@@ -175,13 +230,18 @@ def _written(model: Any, inputs: Any, precision: Precision) -> Any:
             initial_types=inputs,
             target_opset=OPSETS,
             options={"zipmap": False},
-            custom_conversion_functions={SimpleImputer: _convert_imputer},
+            custom_conversion_functions={
+                SimpleImputer: _convert_imputer,
+                StandardScaler: _convert_scaler,
+            },
         )
     except InputError:
         raise
     except Exception as error:  # of any converter, for a model that it does not take
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{name_of(model)} cannot be written in ONNX: {reason[:300]}") from error
+        raise InputError(
+            f"{name_of(model)} cannot be written in ONNX: {reason[:300]}{_fractions(model)}"
+        ) from error
     finally:
         PRECISION.reset(token)
     for opset in graph.opset_import:
@@ -344,6 +404,50 @@ def _convert_catboost(scope: Any, operator: Any, container: Any) -> None:
         name=scope.get_unique_operator_name("TreeEnsembleClassifier"),
         **attributes,
     )
+
+
+def _convert_scaler(scope: Any, operator: Any, container: Any) -> None:
+    """In float32 if Python does, where trees can cut at or next to a number that was rounded."""
+    from onnx import numpy_helper
+    from skl2onnx.common._registration import get_converter
+
+    types = PRECISION.get().types
+    known = [types[name] for name in _sources(scope, operator.inputs) if name in types]
+    if not types or np.result_type(*(known or types.values())) != np.float32:
+        get_converter(operator.type)(scope, operator, container)
+        return
+    model = operator.raw_operator
+    names = [variable.full_name for variable in operator.inputs]
+
+    def written(kind: str, *given: str, **attributes: Any) -> str:
+        result: str = scope.get_unique_variable_name("scaled")
+        name = scope.get_unique_operator_name(kind)
+        container.add_node(kind, list(given), [result], name=name, **attributes)
+        return result
+
+    result = names[0] if len(names) == 1 else written("Concat", *names, axis=1)
+    result = written("Cast", result, to=FLOAT)
+    for kind, values, used in (
+        ("Sub", model.mean_, model.with_mean),
+        ("Div", model.scale_, model.with_std),
+    ):
+        if used:
+            table = scope.get_unique_variable_name("table")
+            tensor = numpy_helper.from_array(values.astype(np.float32), table)
+            container.initializers.append(tensor)
+            result = written(kind, result, table)
+    name = scope.get_unique_operator_name("Cast")
+    container.add_node("Cast", [result], [operator.outputs[0].full_name], name=name, to=DOUBLE)
+
+
+def _sources(scope: Any, variables: list[Any]) -> set[str]:
+    """The names of the inputs that some variables are made of."""
+    found = {variable.raw_name for variable in variables}
+    for variable in variables:
+        for made in scope.operators.values():
+            if any(output is variable for output in made.outputs):
+                found |= _sources(scope, made.inputs)
+    return found
 
 
 def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:

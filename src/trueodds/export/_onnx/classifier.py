@@ -21,14 +21,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from trueodds.basics.warned import ignored_warnings
-from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
-from trueodds.export import render_onnx
+from trueodds.export import expressions as e
+from trueodds.export._onnx.formula import render_onnx
 from trueodds.export._onnx.model import PRECISION
 from trueodds.export._onnx.side_by_side import side_by_side
-from trueodds.maps import CalibrationMap, PiecewiseLinearMap
-from trueodds.maps._formulas import formula_of
-from trueodds.model_selection._onnx_trees import TreeScores, trees_of
+from trueodds.export._onnx.trees import TreeScores, trees_of
 
 __all__ = ["convert", "parse", "set_shapes"]
 
@@ -64,7 +62,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     model = operator.raw_operator
     graph = _Writer(scope, container)
     members = model.calibrated_classifiers_
-    inputs = graph.in_float64(operator.inputs)
+    inputs = operator.inputs
     total = _together(graph, members, inputs)
     if total is None:
         total = graph.mean([_member(graph, member, inputs) for member in members])
@@ -81,7 +79,7 @@ def _together(graph: _Writer, members: list[Any], inputs: list[Any]) -> str | No
     """The mean of models of two classes whose maps differ in their numbers alone, or None."""
     if len(members) == 1 or any(member.n_classes != 2 for member in members):
         return None
-    formula = side_by_side([formula_of(_map_of(member), 1) for member in members])
+    formula = side_by_side([_map_of(member).formula() for member in members])
     if formula is None:
         return None
     columns = graph.op("Concat", *(graph.scores(member, inputs) for member in members), axis=1)
@@ -153,10 +151,10 @@ def _takes(member: Any, number: float) -> bool:
     return True
 
 
-def _map_of(member: Any) -> CalibrationMap:
-    if not isinstance(member.calibrator, Calibrator):
+def _map_of(member: Any) -> Any:
+    drawn: Any = getattr(member.calibrator, "map_", None)
+    if not hasattr(drawn, "to_onnx"):
         raise InputError("only calibrators of trueodds can be exported to ONNX.")
-    drawn: CalibrationMap = member.calibrator.map_
     if drawn.features:
         raise InputError(
             "a map that needs features cannot be joined to its model in ONNX; export it with "
@@ -199,17 +197,6 @@ class _Writer:
         self.op("Identity", name, into=result.full_name)
         result.init_status(is_fed=True)
         return result
-
-    def in_float64(self, inputs: list[Any]) -> list[Any]:
-        """The same inputs, those of float32 as float64."""
-        from skl2onnx.common.data_types import FloatTensorType
-
-        return [
-            self.variable(self.op("Cast", given.full_name, to=DOUBLE), _n_columns(given))
-            if isinstance(given.type, FloatTensorType)
-            else given
-            for given in inputs
-        ]
 
     def matrix(self, inputs: list[Any]) -> str:
         """All inputs side by side in float64."""
@@ -495,8 +482,10 @@ def _platt_or_isotonic(graph: _Writer, calibrator: Any, scores: str) -> str:
     if hasattr(calibrator, "a_"):
         slope, offset = graph.table(np.array(-calibrator.a_)), graph.table(np.array(calibrator.b_))
         return graph.sigmoid(graph.op("Sub", graph.op("Mul", scores, slope), offset))
-    curve = PiecewiseLinearMap(x=calibrator.X_thresholds_, y=calibrator.y_thresholds_, scale="raw")
-    return graph.inline(curve.to_onnx(), scores)
+    score = e.Score(0)
+    curve = e.LinearLookup(score, calibrator.X_thresholds_, calibrator.y_thresholds_)
+    formula = e.Formula(1, "raw", e.Usable(score, "raw", several=False), (curve,))
+    return graph.inline(render_onnx(formula, {}), scores)
 
 
 def _shares(graph: _Writer, columns: Sequence[str], *, otherwise: float) -> str:
