@@ -3,7 +3,8 @@
 #   audit            known vulnerabilities of what .venv holds, where their database can be reached
 #   oldest-duckdb    the command line with the oldest DuckDB that pyproject.toml allows
 #   lowest-versions  the core with the lowest version of each dependency
-#   wheels           the wheel without extras, the tests that the release runs on it, and what the index checks
+#   wheels           the wheel made of the source distribution, without extras: the tests that the release runs
+#                    on it, and what the index checks
 #   pythons          the wheel with each Python of PYTHONS that the machine has
 # Usage: bash tools/check_release.sh CHECK, after `make ready`
 set -euo pipefail
@@ -28,7 +29,9 @@ build_wheel() { # unless it is newer than its sources
   if [ ! -e build/wheels/built ] || [ -n "$(find setup.py pyproject.toml src studies -name '*.[pt]*' -type f \
     ! -name '*.pyc' -newer build/wheels/built)" ]; then
     rm -rf build/wheels build/lib* studies/build/lib* # which would keep files that are gone
-    .venv/bin/python -m pip wheel -q --no-deps -w build/wheels . ./studies
+    # From the source distribution, so that one is tested, too: what it lacks, the wheel lacks.
+    .venv/bin/python -c 'from setuptools.build_meta import build_sdist; build_sdist("build/wheels/sources")' >/dev/null
+    .venv/bin/python -m pip wheel -q --no-deps -w build/wheels build/wheels/sources/trueodds-[0-9]*.tar.gz ./studies
     touch build/wheels/built
   fi
   wheel=$(ls build/wheels/trueodds-[0-9]*.whl)
@@ -69,8 +72,7 @@ wheels)
   build/bare/bin/python -m pip install -q --group wheel-tests
   command=$(setting 'p["tool"]["cibuildwheel"]["test-command"].format(project=".")')
   env -u TRUEODDS_REQUIRE_ALL PATH="$PWD/build/bare/bin:$PATH" sh -c "$command"
-  environment build/index abi3audit build twine
-  build/index/bin/python -m build -q --sdist --outdir build/wheels/sources .
+  environment build/index abi3audit twine
   build/index/bin/twine check --strict build/wheels/*.whl build/wheels/sources/*
   build/index/bin/abi3audit --strict --summary "$wheel"
   ;;
@@ -83,7 +85,7 @@ pythons)
   done
   ;;
 *)
-  sed -n '2,8s/^# \?//p' "$0"
+  sed -n '2,9s/^# \?//p' "$0"
   exit 2
   ;;
 esac

@@ -22,16 +22,16 @@ from trueodds import BBQCalibrator, ENIRCalibrator, IsotonicCalibrator
 from trueodds.calibrators import near_isotonic_path
 from trueodds.metrics import (
     accuracy,
+    c_statistic,
     expected_calibration_error,
     maximum_calibration_error,
-    roc_auc_score,
     root_mean_squared_error,
 )
 from trueodds_studies.papers.enir.numbers import SIMULATED as PAPER  # Table I
 
 METHODS = {"IsoRegC": IsotonicCalibrator, "BBQ": BBQCalibrator, "ENIR": ENIRCalibrator}
 MEASURES = {
-    "AUC": roc_auc_score,
+    "AUC": c_statistic,
     "ACC": accuracy,
     "RMSE": root_mean_squared_error,
     "ECE": lambda y, p: expected_calibration_error(y, p, n_bins=10),

@@ -30,7 +30,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import cross_val_predict
 
 from trueodds import AutoCalibrator, CalibratedClassifier
-from trueodds.metrics import calibration_slope, calibration_test, log_loss, roc_auc_score
+from trueodds.metrics import c_statistic, calibration_slope, calibration_test, log_loss
 
 IMAGES = Path(__file__).parents[1] / "images"
 BOOSTED = "Boosted trees"
@@ -137,7 +137,7 @@ def table():
             _, p = held_out_scores(name)
             chance = calibration_test(y, p, method="exact").p_value
             before = f"{calibration_slope(y, p):.2f} | {chance:.1g} | {log_loss(y, p):.3f}"
-        ranking = f"{roc_auc_score(y, p):.3f} | {roc_auc_score(y, calibrated):.3f}"
+        ranking = f"{c_statistic(y, p):.3f} | {c_statistic(y, calibrated):.3f}"
         print(f"| {name} | {data.__name__} | {before} | {after} | {ranking} |", flush=True)
 
 

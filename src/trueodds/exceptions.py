@@ -196,7 +196,8 @@ class UndefinedReplicatesWarning(TrueoddsWarning):
     Examples
     --------
     >>> import warnings
-    >>> from trueodds.metrics import confidence_interval, roc_auc_score
+    >>> from sklearn.metrics import roc_auc_score
+    >>> from trueodds.metrics import confidence_interval
     >>> y, p = [0, 0, 0, 1], [0.1, 0.3, 0.4, 0.6]
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     _ = confidence_interval(roc_auc_score, y, p, n_resamples=50, random_state=0)

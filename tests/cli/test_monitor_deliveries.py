@@ -543,7 +543,9 @@ def test_a_run_that_waits_too_long_counts_nothing(watch, monkeypatch):
     assert not Path(".s.json.lock").exists()
 
 
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo])
+@pytest.mark.parametrize(
+    "make", [lambda path: path.symlink_to("/dev/zero"), lambda path: os.mkfifo(path)]
+)
 def test_a_state_that_is_no_file_is_refused(watch, make):
     deliver(0)
     make(Path("s.json"))

@@ -27,8 +27,6 @@ MODULES = (
     "trueodds_studies.datasets",
 )
 LEFT_OUT = {
-    "accuracy_score": "scikit-learn's own",
-    "roc_auc_score": "scikit-learn's own",
     "warn_user": "for the library itself",
 }
 

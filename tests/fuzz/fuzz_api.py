@@ -73,8 +73,6 @@ TOKENS: list[str] = []
 NOT_CALLED = {
     "trueodds.exceptions": "names of errors",
     "trueodds.testing": "its answer is an AssertionError",
-    "accuracy_score": "scikit-learn's own",
-    "roc_auc_score": "scikit-learn's own",
     "SharedOptions": "a type",
     "SqlDialect": "a type",
     "CalibratedClassifier.score": "scikit-learn's own",

@@ -12,7 +12,7 @@ from trueodds.metrics import _evaluation as evaluation
 FUNCTIONS = {
     "log_loss": metrics.log_loss,
     "brier_score": metrics.brier_score,
-    "roc_auc": metrics.roc_auc_score,
+    "roc_auc": metrics.c_statistic,
     "expected_calibration_error": metrics.expected_calibration_error,
     "debiased_calibration_error": metrics.debiased_calibration_error,
     "maximum_calibration_error": metrics.maximum_calibration_error,

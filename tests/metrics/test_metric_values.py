@@ -277,13 +277,6 @@ def test_other_options_are_checked():
         metrics.corp_decomposition([0, 1], [0.5, 0.5], loss="hinge")
 
 
-def test_scikit_learns_own_metrics_are_there():
-    assert metrics.roc_auc_score([0, 1], [0.2, 0.8]) == 1.0
-    assert metrics.accuracy_score([0, 1], [0, 1]) == 1.0
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        metrics.nothing  # noqa: B018
-
-
 def test_a_calibrated_constant_has_no_error_however_ties_are_binned():
     y, p = np.repeat([1, 0], [30, 70]), np.full(100, 0.3)
     options = {"strategy": "quantile", "n_bins": 10}

@@ -9,6 +9,7 @@ from generators import calibrated, charcoal, labeled, overconfident, rare
 from hypothesis import assume, given
 from metric_samples import binary
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 from support import naive_metrics as naive
 from support.property_runs import many_examples
@@ -104,8 +105,8 @@ def test_weights_and_clusters_of_rows_without_weight_are_left_out(sample):
 def test_any_metric_and_its_options_can_be_passed(sample):
     p, y = sample
     names = np.array(["no", "yes"])[y]
-    auc = confidence_interval(metrics.roc_auc_score, names, p, n_resamples=50, random_state=0)
-    assert auc.low < metrics.roc_auc_score(y, p) == auc.estimate < auc.high
+    auc = confidence_interval(roc_auc_score, names, p, n_resamples=50, random_state=0)
+    assert auc.low < roc_auc_score(y, p) == auc.estimate < auc.high
     ece = confidence_interval(
         metrics.expected_calibration_error, y, p, n_bins=3, n_resamples=50, random_state=0
     )
@@ -134,7 +135,7 @@ def test_undefined_replicates_are_left_out_with_a_warning():
     p = np.linspace(1, 0, 32)
     with pytest.warns(UndefinedReplicatesWarning, match="no finite value in"):
         interval = confidence_interval(
-            metrics.roc_auc_score, y, p, method="percentile", n_resamples=200, random_state=0
+            roc_auc_score, y, p, method="percentile", n_resamples=200, random_state=0
         )
     assert len(interval.replicates) < 200
 

@@ -47,11 +47,12 @@ def sample():
     return (rng.random(500) < expit(0.7 * z + 0.4)).astype(int), expit(z)
 
 
-@pytest.fixture(scope="module")
-def ovarian(fixtures):
+@pytest.fixture
+def ovarian(data_sets):
+    """ADNEX's risks of 894 patients, from the case study of Van Calster et al."""
     import pandas as pd
 
-    rows = pd.read_parquet(fixtures / "data" / "ovarian-adnex.parquet")
+    rows = pd.read_parquet(data_sets / "pred-ovarian-adnex.parquet")
     return rows["y"].to_numpy(), rows["score"].to_numpy()
 
 

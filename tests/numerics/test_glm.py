@@ -67,3 +67,16 @@ def test_infinite_log_odds_that_were_right_count_nothing():
     eta, hit = np.array([-np.inf, np.inf, 0.0]), np.array([0.0, 1.0, 1.0])
     assert log_likelihood(eta, hit, np.ones(3)) == pytest.approx(-np.log(2))
     assert log_likelihood(-eta, hit, np.ones(3)) == -np.inf
+
+
+def test_weights_and_offsets_of_any_size_have_the_same_optimum_without_a_warning(rows):
+    design, hit, weight, offset = rows
+    expected = fit_logistic_model(design, hit, weight, offset)
+    for factor in (2.0**600, 2.0**-600):
+        found = fit_logistic_model(design, hit, weight * factor, offset)
+        np.testing.assert_array_equal(found.coef, expected.coef)
+        np.testing.assert_array_equal(found.covariance, expected.covariance)
+    # Of two equal rows one happened, so the intercept undoes their log-odds.
+    for z in (-690.0, -300.0, 200.0, 650.0):
+        both = fit_logistic_model(np.ones((2, 1)), np.array([0.0, 1.0]), np.ones(2), np.full(2, z))
+        assert both.coef[0] == pytest.approx(-z)

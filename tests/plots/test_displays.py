@@ -314,3 +314,74 @@ def test_from_predictions_draws_at_once_on_axes_that_are_given():
     other = ReliabilityDisplay.from_predictions(rng.random(300) < p, p, name="mine")
     assert other.ax_ is None
     plt.close(figure)
+
+
+def _two_ranges():
+    rng = np.random.default_rng(0)
+    before, after = 0.3 * rng.random(800), 0.4 * rng.random(800)
+    return (rng.random(800) < after).astype(int), {"before": before, "after": after}
+
+
+def _is_whole(figure):
+    """Whether all that is drawn lies within the figure."""
+    box, whole = figure.get_tightbbox(), figure.get_size_inches()
+    return min(box.x0, box.y0) >= -0.01 and box.x1 <= whole[0] + 0.01 and box.y1 <= whole[1] + 0.01
+
+
+def test_panels_of_a_grid_have_the_same_axes():
+    y, models = _two_ranges()
+    display = ReliabilityDisplay.from_predictions(y, models, n_bins=4).plot_grid()
+    left, right = display.ax_.flat
+    assert left.get_xlim() == left.get_ylim() == right.get_xlim() == right.get_ylim()
+    # The axes end where a bar of the histogram ends, so that none is cut.
+    assert left.get_xlim()[1] == pytest.approx(1.01 * 0.45)
+    below = [ax.child_axes[0] for ax in (left, right)]
+    assert below[0].get_ylim() == below[1].get_ylim()
+    assert below[0].get_ylim()[1] > 0.15
+
+
+@pytest.mark.parametrize("style", ["lines", "gaps"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_long_titles_and_legends_of_a_grid_are_not_cut(style, count):
+    y, models = _two_ranges()
+    name = "the gradient boosting of last year, fitted again in {}"
+    models = {name.format(k): models["before"] for k in ("May", "June", "July")[:count]}
+    options = {"strategy": "uniform", "n_bins": 8, "band": "consistency", "random_state": 0}
+    display = ReliabilityDisplay.from_predictions(y, models, **options).plot_grid(style=style)
+    assert _is_whole(display.figure_)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_the_legend_beside_a_diagram_is_not_cut(scale):
+    y, models = _two_ranges()
+    curves = ReliabilityDisplay.from_predictions(y, models, band="consistency", random_state=0)
+    assert _is_whole(curves.plot(scale=scale).figure_)
+
+
+def test_logarithmic_axes_show_the_data_and_at_least_a_power_of_ten():
+    rng = np.random.default_rng(0)
+    p = np.exp(rng.uniform(np.log(1e-4), np.log(2e-2), 50_000))
+    y = (rng.random(50_000) < p).astype(int)
+    curves = ReliabilityDisplay.from_predictions(y, p, strategy="quantile", n_bins=10)
+    low, high = curves.plot(scale="log").ax_.get_xlim()
+    shown = np.append(curves.curves[0].prob_pred, curves.curves[0].prob_true)
+    assert high == pytest.approx(1.5 * shown.max())
+    assert low == pytest.approx(shown[shown > 0].min() / 1.5)
+    narrow = ReliabilityDisplay.from_predictions([0, 1] * 50, [0.4, 0.6] * 50, n_bins=2)
+    assert narrow.plot(scale="log").ax_.get_xlim() == pytest.approx((0.1, 1.0))
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "ps"])
+def test_saved_fonts_are_those_that_journals_take(tmp_path, suffix):
+    y, models = _two_ranges()
+    path = tmp_path / f"figure.{suffix}"
+    before = dict(mpl.rcParams)
+    display = ReliabilityDisplay.from_predictions(y, models)
+    display.save(path)
+    written = path.read_bytes()
+    assert (b"/FontType 42" if suffix == "ps" else b"/CIDFontType2") in written
+    assert b"/Type3" not in written
+    assert b"/FontType 3" not in written
+    assert dict(mpl.rcParams) == before
+    display.plot_grid().save(tmp_path / "grid.png", dpi=50)
+    assert (tmp_path / "grid.png").stat().st_size > 5000

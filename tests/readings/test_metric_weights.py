@@ -15,10 +15,7 @@ from trueodds.exceptions import InputError
 
 RANDOM = {"n_resamples": 20, "random_state": 0}
 NO_ROWS = "takes no labeled rows"
-FOREIGN = "scikit-learn's own"
 EXEMPT = {
-    "accuracy_score": FOREIGN,
-    "roc_auc_score": FOREIGN,
     "adjust_map_prior": NO_ROWS,
     "adjust_prior": "gives each row its own result",
     "best_decision": "gives each row its own result",

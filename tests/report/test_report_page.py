@@ -42,6 +42,14 @@ def test_the_page_names_nothing_outside_itself(binary_report):
     assert "url(" not in re.sub(r"url\(#", "", own)
 
 
+def test_control_characters_of_names_are_escaped():
+    y, p = [0, 1] * 100, [0.2, 0.7] * 100
+    names = ["\x1b[31mred", "b\x07\u202e"] * 100
+    html = build_report(p, y, groups={"g\x9b": names}, calibrators=["beta"]).to_html()
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", html)
+    assert "\\x1b[31mred" in html
+
+
 def test_hostile_names_are_text_and_only_text(hostile_report):
     page = parse(hostile_report)
     assert "img" not in page.tags

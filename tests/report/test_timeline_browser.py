@@ -115,3 +115,39 @@ def test_after_an_alarm_the_page_names_the_change_point_the_region_and_what_to_d
     assert regions.first.locator("td").first.inner_text() == str(monitor.regions[0])
     assert page.locator(".point.alarmed").count() == 1
     context.close()
+
+
+def test_the_label_of_the_alarm_is_at_the_right_and_counts_are_integers(page):
+    chart = page.locator(".plot svg").first
+    label = chart.locator(".rule-name").bounding_box()
+    frame = chart.locator(".frame").bounding_box()
+    assert label["x"] + label["width"] == pytest.approx(frame["x"] + frame["width"], abs=3)
+    cells = page.locator("section").last.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert cells[:3] == ["400", "140.0", "150"]  # rows, expected, observed
+
+
+def test_all_periods_are_printed(browser, tmp_path):
+    many = [line(f"2026-{1 + k // 28:02d}-{1 + k % 28:02d}") for k in range(150)]
+    summary = CalibrationMonitor().update([0.2, 0.7], [0, 1]).summary()
+    path = tmp_path / "watch.html"
+    path.write_text(render_timeline("Nightly", many, summary), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    table = page.locator(".scroll")
+    assert table.evaluate("box => box.scrollHeight > box.clientHeight")
+    assert "150, the last one first" in page.locator("h2").last.inner_text()
+    page.emulate_media(media="print")
+    assert table.evaluate("box => box.scrollHeight == box.clientHeight")
+    # 20 lines of 150 fit on a sheet with the charts; all take at least four sheets.
+    assert page.pdf(format="A4").count(b"/Type /Page\n") >= 4
+
+
+def test_ticks_of_large_e_values_are_powers_of_ten_and_include_one(browser, tmp_path):
+    many = [line(f"2026-01-{k + 1:02d}", evidence=10.0**k) for k in range(28)]
+    summary = CalibrationMonitor().update([0.2, 0.7], [0, 1]).summary()
+    path = tmp_path / "watch.html"
+    path.write_text(render_timeline("Nightly", many, summary), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    texts = page.locator(".plot svg").first.locator("text").all_text_contents()
+    assert [text for text in texts if text.startswith("1")] == ["1", "10⁶", "10¹²", "10¹⁸", "10²⁴"]

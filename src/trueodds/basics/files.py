@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import secrets
+import stat
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +20,15 @@ from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING
 from trueodds.exceptions import InputError
 
-__all__ = ["as_path", "atomic_file", "exclusive", "parse_json", "write_text"]
+__all__ = [
+    "as_path",
+    "atomic_file",
+    "exclusive",
+    "named_stream",
+    "new_file",
+    "parse_json",
+    "write_text",
+]
 
 O_BINARY = getattr(os, "O_BINARY", 0)
 """Windows only: bytes are written unchanged."""
@@ -53,8 +63,9 @@ def atomic_file(
     """Open a binary stream to a file that replaces ``path`` when it is complete.
 
     The file is written next to ``path`` (or next to the target of a link) and then renamed. So a
-    reader never sees a partial file, and an error or a signal keeps the old one. Devices and pipes
-    are written to directly.
+    reader never sees a partial file, and an error or a signal keeps the old one. The new file has
+    the permissions of the old one and, where the system allows it, its owner. Devices and pipes are
+    written to directly.
 
     Parameters
     ----------
@@ -66,7 +77,7 @@ def atomic_file(
     """
     target = as_path(path).resolve()
     if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
+        with new_file(target) as stream:
             yield stream
         return
     temporary = None
@@ -77,7 +88,9 @@ def atomic_file(
             name = target.parent / f".{begin}.{secrets.token_hex(8)}.tmp"
             handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | O_BINARY, 0o666)
             temporary = name
-        with os.fdopen(handle, "wb") as stream:
+        with named_stream(handle, os.fspath(target)) as stream:
+            if os.name == "posix" and target.exists():
+                _take_permissions(handle, target)
             yield stream
             stream.flush()
             if durable:
@@ -90,6 +103,44 @@ def atomic_file(
             with contextlib.suppress(OSError):
                 temporary.unlink()
         raise
+
+
+class _NamedFile(io.FileIO):
+    """A file whose errors name it, which those of Python's own do not while it is written."""
+
+    def __init__(self, handle: int, name: str, *, closefd: bool) -> None:
+        super().__init__(handle, "wb", closefd)
+        self._shown = name
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self._shown
+            raise
+
+
+def named_stream(handle: int, name: str, *, closefd: bool = True) -> IO[bytes]:
+    """Open a binary stream to an open file; its errors contain the name."""
+    return io.BufferedWriter(_NamedFile(handle, name, closefd=closefd), 1 << 16)
+
+
+def new_file(path: Path) -> IO[bytes]:
+    """Open a binary stream to a new file; an error while it is written names the file."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | O_BINARY
+    return named_stream(os.open(path, flags, 0o666), os.fspath(path))
+
+
+def _take_permissions(handle: int, old: Path) -> None:
+    found = old.stat()
+    mode = stat.S_IMODE(found.st_mode)
+    for owner in (found.st_uid, -1):
+        with contextlib.suppress(PermissionError):
+            os.fchown(handle, owner, found.st_gid)
+            break
+    else:  # what was allowed to the old group is not allowed to another one
+        mode = mode & ~stat.S_IRWXG | (mode & stat.S_IRWXO) << 3
+    os.fchmod(handle, mode)
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:

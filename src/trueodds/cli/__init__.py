@@ -29,9 +29,12 @@ def main(
         The command of a program that has a single one.
     """
     from trueodds.basics.signals import STOPPING
+    from trueodds.cli.streams import prepare, print_error
 
     with STOPPING.watched():  # as early as possible: imports take most of a short run
         try:
+            if arguments is None:
+                prepare()
             code = _code_of(sys.argv[1:] if arguments is None else arguments, program, function)
         except BaseException:
             if STOPPING.received is None:
@@ -39,19 +42,21 @@ def main(
             from trueodds.cli.errors import code_and_sentence
 
             code, sentence = code_and_sentence(STOPPING.received())
-            sys.stderr.write(f"trueodds: {sentence}\n")
+            print_error(f"trueodds: {sentence}\n")
         if arguments is None:
             STOPPING.no_more()
     sys.exit(code)
 
 
 def _code_of(arguments: Sequence[str], program: str, function: Callable[..., None] | None) -> int:
+    from trueodds.cli.streams import print_error
+
     try:
         from trueodds.cli.app import run
     except ImportError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        sys.stderr.write(
+        print_error(
             f"trueodds: the command line needs {error.name}; "
             'install it with: pip install "trueodds[cli]"\n'
         )

@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from trueodds.basics.shown import printable
 from trueodds.basics.signals import STOPPING
 from trueodds.cli import errors
+from trueodds.cli.streams import STANDARD_OUTPUT, print_error, silence
 from trueodds.exceptions import TrueoddsWarning
 
 __all__ = ["COMMANDS", "app", "run"]
@@ -230,8 +231,9 @@ def _report(error: BaseException, program: str, words: list[str], debug: bool) -
         traceback.print_exception(error)
     if STOPPING.received is not None:  # even if a library has replaced the exception
         error = STOPPING.received()
-    if isinstance(error, BrokenPipeError):
-        errors.silence_pipe()
+    output_failed = isinstance(error, OSError) and error.filename == STANDARD_OUTPUT
+    if output_failed or isinstance(error, BrokenPipeError):
+        silence(sys.stdout)
     if isinstance(error, typer.Abort):
         error = KeyboardInterrupt()
     if hasattr(error, "format_message"):  # typer's own: wrong or missing options
@@ -249,7 +251,7 @@ def _report(error: BaseException, program: str, words: list[str], debug: bool) -
             sentence = sentence.rstrip(" .")
             stop = "" if sentence.endswith("?") else "."
             sentence = f"{sentence}{stop} See '{path} --help'."
-        sys.stderr.write(f"trueodds: {printable(' '.join(sentence.split()))}\n")
+        print_error(f"trueodds: {printable(' '.join(sentence.split()))}\n")
     return int(code)
 
 
@@ -262,7 +264,7 @@ def _warnings(debug: bool) -> Iterator[None]:
         text = printable(" ".join(str(message).split()))
         if text not in seen and (debug or issubclass(category, TrueoddsWarning)):
             seen.add(text)
-            sys.stderr.write(f"trueodds: warning: {text}\n")
+            print_error(f"trueodds: warning: {text}\n")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always" if debug else "ignore")

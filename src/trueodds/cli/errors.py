@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import sys
 from collections.abc import Sequence
 from functools import partial
 
@@ -133,9 +131,3 @@ def engine_sentence(message: str) -> str:
         )
     first = lines[0] if lines else "the data could not be read"
     return first if first.endswith((".", "!", "?")) else f"{first}."
-
-
-def silence_pipe() -> None:
-    """Prevent Python from printing an error at exit after a pipe was closed."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

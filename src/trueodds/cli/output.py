@@ -13,6 +13,7 @@ from typing import Any
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import json_printable, one_line, printable
 from trueodds.basics.wording import change_text, decimal_text
+from trueodds.cli.streams import print_error
 
 __all__ = [
     "console",
@@ -46,7 +47,8 @@ def console() -> Any:
 def emit_json(command: str, content: dict[str, Any]) -> None:
     """Print one versioned document; infinite numbers and NaN become null."""
     document = {"format": f"trueodds-{command}", "version": 1, **content}
-    text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False, indent=1)
+    in_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    text = json.dumps(plain(document), allow_nan=False, ensure_ascii=not in_utf8, indent=1)
     sys.stdout.write(json_printable(text) + "\n")
 
 
@@ -65,7 +67,7 @@ def plain(value: Any) -> Any:
 
 def note(text: str) -> None:
     """Print a line on standard error."""
-    sys.stderr.write(f"{printable(text)}\n")
+    print_error(f"{printable(text)}\n")
 
 
 def say(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.basics.imports import require
+from trueodds.basics.tables import Tabular
 from trueodds.decisions._net_benefit import (
     ActionShares,
     check_thresholds,
@@ -51,7 +51,7 @@ class BenefitCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionCurve:
+class DecisionCurve(Tabular):
     """The result of :func:`decision_curve`.
 
     Attributes
@@ -96,10 +96,6 @@ class DecisionCurve:
                 values = {key: column[i] for key, column in columns.items()}
                 found.append({"model": name, "threshold": threshold, **values})
         return found
-
-    def to_frame(self) -> Any:
-        """Return :meth:`rows` as a pandas frame."""
-        return require("pandas", "a frame of results", "pandas").DataFrame(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; None for undefined ones."""

@@ -1,14 +1,11 @@
 """How well probabilities agree with what happened, with intervals and tests.
 
 All functions take ``y_true, y_prob`` and keyword-only options. Names ending in ``_error`` or
-``_loss`` are better small. ``accuracy_score`` and ``roc_auc_score`` are scikit-learn's own.
+``_loss`` are better small.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from trueodds.basics.imports import import_lazily
 from trueodds.inputs import Band
 from trueodds.metrics._calibration_band import CalibrationBand, calibration_band
 from trueodds.metrics._curve_errors import (
@@ -76,9 +73,6 @@ from trueodds.metrics._tails import TailCalibration, tail_calibration
 from trueodds.metrics._tests import CalibrationTest, calibration_test
 from trueodds.metrics._validation import GroupValidation, ValidationReport, validation_report
 
-if TYPE_CHECKING:
-    from sklearn.metrics import accuracy_score, roc_auc_score
-
 __all__ = [
     "Band",
     "BinTests",
@@ -105,7 +99,6 @@ __all__ = [
     "ValidationSampleSize",
     "WorstGroupError",
     "accuracy",
-    "accuracy_score",
     "brier_score",
     "c_statistic",
     "calibration_band",
@@ -132,7 +125,6 @@ __all__ = [
     "observed_expected_ratio",
     "per_label",
     "reliability_curve",
-    "roc_auc_score",
     "root_mean_squared_error",
     "scaled_brier_score",
     "smooth_calibration_error",
@@ -141,9 +133,3 @@ __all__ = [
     "validation_sample_size",
     "worst_group_error",
 ]
-
-
-# scikit-learn's own: half a second that nothing else here needs.
-__getattr__, __dir__ = import_lazily(
-    __name__, {"accuracy_score": "sklearn.metrics", "roc_auc_score": "sklearn.metrics"}
-)

@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
+from trueodds.basics.tables import Tabular
 from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.inputs import (
@@ -45,7 +46,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class MetricInterval:
+class MetricInterval(Tabular):
     """A metric with its confidence interval.
 
     Attributes
@@ -69,6 +70,8 @@ class MetricInterval:
     >>> found = confidence_interval(brier_score, y, p, n_resamples=50, random_state=0)
     >>> round(found.estimate, 3), found.low < found.estimate < found.high
     (0.092, True)
+    >>> print(f"{found:.2f}")
+    0.09 (0.08 to 0.10)
     """
 
     estimate: float
@@ -84,6 +87,17 @@ class MetricInterval:
             f"MetricInterval(estimate={self.estimate:.6g}, low={self.low:.6g}, "
             f"high={self.high:.6g}, level={self.level:g}, method={self.method!r})"
         )
+
+    def __format__(self, spec: str) -> str:
+        """The estimate and its interval, each with this format, such as ``f"{interval:.3f}"``."""
+        if not spec:
+            return str(self)
+        estimate, low, high = (format(v, spec) for v in (self.estimate, self.low, self.high))
+        return f"{estimate} ({low} to {high})"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row, with the ends of the interval; for several metrics, join their rows."""
+        return [{"estimate": self.estimate, "low": self.low, "high": self.high}]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, without the replicates; None for what is infinite or undefined."""

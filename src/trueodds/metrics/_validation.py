@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from trueodds.basics.imports import require
+from trueodds.basics.tables import Tabular
 from trueodds.basics.wording import NOTHING, aligned_table, decimal_text, p_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import Weights, as_seed, check_integer, check_level
@@ -96,7 +96,7 @@ class GroupValidation:
 
 
 @dataclass(frozen=True, eq=False)
-class ValidationReport:
+class ValidationReport(Tabular):
     """The result of :func:`validation_report`.
 
     Attributes
@@ -169,31 +169,7 @@ class ValidationReport:
             "groups": [group.to_dict() for group in self.groups],
         }
 
-    def to_frame(self) -> Any:
-        """:meth:`rows` as a pandas frame."""
-        return require("pandas", "a frame of results", "pandas").DataFrame(self.rows())
-
-    def to_markdown(self, digits: int = 3) -> str:
-        """The table in Markdown, and that of the groups."""
-        tables = []
-        for header, cells in self._tables(digits):
-            lines = [f"| {' | '.join(row)} |" for row in [header, *cells]]
-            tables.append("\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]]))
-        return "\n\n".join(tables)
-
-    def to_latex(self, digits: int = 3) -> str:
-        """The table in LaTeX, for the package booktabs, and that of the groups."""
-        tables = []
-        for header, cells in self._tables(digits):
-            rows = [" & ".join(map(_in_latex, row)) for row in [header, *cells]]
-            body = "".join(f"{row} \\\\\n" for row in rows[1:])
-            tables.append(
-                f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\toprule\n"
-                f"{rows[0]} \\\\\n\\midrule\n{body}\\bottomrule\n\\end{{tabular}}"
-            )
-        return "\n\n".join(tables)
-
-    def _tables(self, digits: int) -> list[tuple[list[str], list[list[str]]]]:
+    def _printed(self, digits: int) -> list[tuple[list[str], list[list[str]]]]:
         """Header and rows of the whole, and those of the groups if there are any."""
         whole = self._table_rows(digits)
         return [whole, self.group_table(digits)] if self.groups else [whole]
@@ -222,7 +198,7 @@ class ValidationReport:
 
     def __str__(self) -> str:
         """A table for reading, with the notes beneath."""
-        whole, *groups = (aligned_table(*table) for table in self._tables(3))
+        whole, *groups = (aligned_table(*table) for table in self._printed(3))
         tests = (
             f"Cox's test: {p_text(self.cox_test.p_value)}; Hosmer–Lemeshow: "
             f"{p_text(self.hosmer_lemeshow.p_value)}."
@@ -246,12 +222,6 @@ def _with_interval(figure: MetricInterval, digits: int) -> str:
     ends = _ends(figure, digits)
     value = decimal_text(figure.estimate, digits)
     return value if ends == NOTHING else f"{value} ({ends})"
-
-
-def _in_latex(text: str) -> str:
-    for character in "\\&%#_{}$":
-        text = text.replace(character, f"\\{character}" if character != "\\" else "/")
-    return text.replace("−", "$-$")
 
 
 def _test(test: CalibrationTest) -> dict[str, Any]:

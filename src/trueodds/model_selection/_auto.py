@@ -335,10 +335,10 @@ class AutoCalibrator(FeatureCalibrator):
         self.failures_ = dict(failures)
         self.results_: Any = rows
         if rows:
-            from trueodds.model_selection._comparison import rows_to_frame
+            from trueodds.basics.tables import frame_of
 
             with suppress(ImportError):
-                self.results_ = rows_to_frame(rows)
+                self.results_ = frame_of(rows)
         if failures:
             warn_user(
                 "methods that could not be fitted were left out: "

@@ -13,9 +13,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import ndtri
 
-from trueodds.basics.imports import require
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
+from trueodds.basics.tables import Tabular
 from trueodds.basics.threads import single_threaded_blas
 from trueodds.basics.warned import collected_warnings, ignored_warnings
 from trueodds.basics.wording import fixed
@@ -66,7 +66,6 @@ __all__ = [
     "read_compared_rows",
     "reason_of",
     "resolve_calibrators",
-    "rows_to_frame",
     "run_methods",
 ]
 
@@ -77,7 +76,7 @@ ECE = "expected_calibration_error"
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratorComparison:
+class CalibratorComparison(Tabular):
     """Results of cross-validation for each method.
 
     Attributes
@@ -266,10 +265,6 @@ class CalibratorComparison:
             check_choice(name, self.methods, "method")
         return self._tables[metric].difference(method, other)
 
-    def to_frame(self) -> Any:
-        """:meth:`rows` as a pandas frame."""
-        return rows_to_frame(self.rows())
-
     def __str__(self) -> str:
         """A table for reading."""
         width = max(len(name) for name in self.methods)
@@ -281,11 +276,6 @@ class CalibratorComparison:
             lines.append(f"{mark}{row['method']:{width}}{numbers}{gain}")
         lines += [f"{name}: left out, {error}" for name, error in self.failures.items()]
         return "\n".join([*lines, self.explanation])
-
-
-def rows_to_frame(rows: list[dict[str, Any]]) -> Any:
-    """A pandas frame, or an error that shows how to install pandas."""
-    return require("pandas", "a frame of results", "pandas").DataFrame(rows)
 
 
 def compare_calibrators(

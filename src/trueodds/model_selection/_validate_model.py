@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
+from trueodds.basics.tables import Tabular
 from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
 from trueodds.inputs import (
     Floats,
@@ -32,7 +33,6 @@ from trueodds.metrics import (
     observed_expected_ratio,
     scaled_brier_score,
 )
-from trueodds.model_selection._comparison import rows_to_frame
 
 __all__ = ["ModelValidation", "validate_model"]
 
@@ -53,7 +53,7 @@ PERMUTATIONS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class ModelValidation:
+class ModelValidation(Tabular):
     """The result of :func:`validate_model`.
 
     Attributes
@@ -101,10 +101,6 @@ class ModelValidation:
             }
             for name, values in self.replicates.items()
         ]
-
-    def to_frame(self) -> Any:
-        """:meth:`rows` as a pandas frame."""
-        return rows_to_frame(self.rows())
 
     def __str__(self) -> str:
         """A table for reading."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from trueodds.inputs import Floats
 from trueodds.numerics.log_odds import sigmoid
+from trueodds.numerics.magnitude import size_exponent
 from trueodds.numerics.newton import Point, minimize
 
 __all__ = ["DenseLogLoss", "LogisticModel", "fit_logistic_model", "log_likelihood"]
@@ -21,6 +22,8 @@ MAX_ITERATIONS = 60
 DECREMENT = 1e-16  # per unit of weight: Newton's next step would change nothing that shows
 STALLED = 1e-9  # per unit of weight: a decrement that rounding may leave
 LOSS_ROUNDING = 1e-13  # of a loss
+LONGEST_STEP = 20.0
+"""Times 1 + the largest coefficient; where the curvature vanishes, Newton's step would overflow."""
 SATURATED_CURVATURE = 1e-9
 """Weight p·(1 − p) of every row below which the fit has run away: there is no finite optimum."""
 
@@ -59,10 +62,9 @@ class DenseLogLoss:
         # The first sum is exactly 0 far on the right side.
         value = float((self.weight * np.maximum(eta, 0.0) - self.n_pos * eta).sum())
         value += float(self.weight @ np.log1p(small) + self.penalty @ theta**2 / 2)
-        weighted = self.weight * p
-        hessian = _information(self.design, weighted * (1 - p))
+        hessian = _information(self.design, self.weight * small / (1 + small) ** 2)  # w·p·(1 − p)
         hessian.flat[:: len(theta) + 1] += self.penalty
-        gradient = self.design.T @ (weighted - self.n_pos) + self.penalty * theta
+        gradient = self.design.T @ (self.weight * p - self.n_pos) + self.penalty * theta
         return Point(value, LOSS_ROUNDING * abs(value), gradient, hessian)
 
 
@@ -113,13 +115,17 @@ def fit_logistic_model(
     squares : ndarray of shape (n,), default=None
         Sum of the squared weights of the observations that a row stands for; by default it is one.
     """
-    total = float(weight.sum())
+    # Weights of about 1, by a power of two, which changes no digit of the coefficients.
+    exponent = size_exponent(weight)
+    unit = np.ldexp(weight, -exponent)
+    total = float(unit.sum())
     base = np.zeros(len(hit)) if offset is None else offset
     found = minimize(
-        DenseLogLoss(design, weight * hit, weight, base),
+        DenseLogLoss(design, unit * hit, unit, base),
         np.zeros(design.shape[1]),
         decrement=DECREMENT * total,
         stalled=STALLED * total,
+        longest=lambda theta: LONGEST_STEP * (1 + float(np.abs(theta).max())),
         max_iter=MAX_ITERATIONS,
     )
     coef, converged = found.theta, found.converged
@@ -128,8 +134,9 @@ def fit_logistic_model(
     spread = prob * (1 - prob)
     if not np.isfinite(coef).all() or float(spread.max(initial=0.0)) < SATURATED_CURVATURE:
         converged = False
-    inverse = np.linalg.pinv(_information(design, weight * spread), hermitian=True)
-    middle = _information(design, (weight**2 if squares is None else squares) * spread)
+    inverse = np.linalg.pinv(_information(design, unit * spread), hermitian=True)
+    squared = unit**2 if squares is None else np.ldexp(squares, -2 * exponent)
+    middle = _information(design, squared * spread)
     return LogisticModel(
         coef, inverse @ middle @ inverse, log_likelihood(eta, hit, weight), converged
     )

@@ -168,6 +168,10 @@ def minimize(
     return Minimum(theta, point, False, n_iter)
 
 
+LONGEST = 1e300
+"""Largest component of a step."""
+
+
 def scaled_to_unit_diagonal(hessian: Floats) -> tuple[Floats, Floats]:
     """The Hessian with a diagonal of 1, and the roots of the diagonal that it had."""
     size = np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
@@ -187,12 +191,15 @@ def _solve(hessian: Floats, right: Floats, ridge: float) -> Floats:
     scaled, size = scaled_to_unit_diagonal(hessian)
     if ridge:
         scaled += ridge * np.eye(len(size))
-    elif not np.linalg.det(scaled) > DISTINCT:
-        try:
-            return np.asarray(np.linalg.lstsq(scaled, right / size, rcond=RANK_TOLERANCE)[0] / size)
-        except np.linalg.LinAlgError:  # numbers beyond float64 determine nothing
-            return np.zeros_like(right)
-    return np.asarray(np.linalg.solve(scaled, right / size) / size)
+    with np.errstate(over="ignore"):  # where the curvature vanishes
+        if ridge or np.linalg.det(scaled) > DISTINCT:
+            step = np.linalg.solve(scaled, right / size) / size
+        else:
+            try:
+                step = np.linalg.lstsq(scaled, right / size, rcond=RANK_TOLERANCE)[0] / size
+            except np.linalg.LinAlgError:  # numbers beyond float64 determine nothing
+                return np.zeros_like(right)
+    return np.clip(step, -LONGEST, LONGEST)
 
 
 def _step_within(theta: Floats, point: Point, lower: Floats, ridge: float) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from trueodds.decisions import CostCurve, cost_curve
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_flag
-from trueodds.plots._look import LANDSCAPE, NEUTRAL, axes_or_new, color_of, line_of
+from trueodds.plots._look import LANDSCAPE, NEUTRAL, Picture, axes_or_new, color_of, line_of
 
 __all__ = ["CostCurveDisplay"]
 
@@ -18,7 +18,7 @@ MARGIN = 3.0
 """How far beyond the thresholds of interest the picture reaches, as a factor."""
 
 
-class CostCurveDisplay:
+class CostCurveDisplay(Picture):
     """Mean cost against the threshold from which one acts, for one model or several.
 
     A dashed line marks the threshold that is best for calibrated probabilities, a dot the one that

@@ -12,7 +12,7 @@ from trueodds.inputs import (
     check_choice,
     check_flag,
 )
-from trueodds.plots._look import NEUTRAL, axes_or_new, color_of, line_of
+from trueodds.plots._look import NEUTRAL, Picture, axes_or_new, color_of, line_of
 
 __all__ = ["DecisionCurveDisplay"]
 
@@ -20,7 +20,7 @@ LOWEST = -0.05
 """Of the best that can be: lines fall far below 0 where nobody would want them."""
 
 
-class DecisionCurveDisplay:
+class DecisionCurveDisplay(Picture):
     """Net benefit of models against the threshold, compared with treating all and none.
 
     Make one with :meth:`from_predictions` or :meth:`from_curve`, then call :meth:`plot`.

@@ -7,12 +7,12 @@ from typing import Any
 from trueodds.calibrators import GroupEffects
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_integer
-from trueodds.plots._look import LANDSCAPE, NEUTRAL, axes_or_new, color_of
+from trueodds.plots._look import LANDSCAPE, NEUTRAL, Picture, axes_or_new, color_of
 
 __all__ = ["GroupEffectsDisplay"]
 
 
-class GroupEffectsDisplay:
+class GroupEffectsDisplay(Picture):
     """Shifts of the log-odds at the levels of features, with 90% intervals, largest first.
 
     Parameters

@@ -12,12 +12,14 @@ __all__ = [
     "GAP",
     "LANDSCAPE",
     "NEUTRAL",
+    "Picture",
     "axes_or_new",
     "color_of",
     "fitted_map",
     "line_of",
     "marker_of",
     "pyplot",
+    "settle",
 ]
 
 # Okabe and Ito (2008), without black and without yellow, which one of the backgrounds swallows.
@@ -49,6 +51,39 @@ def line_of(index: int) -> Any:
 def pyplot() -> Any:
     """Import matplotlib.pyplot, or raise an error that shows how to install it."""
     return require("matplotlib.pyplot", "drawing", "trueodds[plot]")
+
+
+class Picture:
+    """What every display has: its figure as a file."""
+
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw."""
+        raise NotImplementedError
+
+    def save(self, path: Any, **options: Any) -> None:
+        """Save the picture, drawn before or by default; nothing is cut off.
+
+        The fonts of PDF and PostScript files are of Type 42, which journals require.
+
+        Parameters
+        ----------
+        path : path
+        **options
+            Options of matplotlib's ``savefig``, such as ``dpi=300``.
+        """
+        if self.figure_ is None:
+            self.plot()
+        matplotlib = require("matplotlib", "drawing", "trueodds[plot]")
+        with matplotlib.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42}):
+            self.figure_.savefig(path, **({"bbox_inches": "tight"} | options))
+
+
+def settle(figure: Any) -> None:
+    """Lay a new figure out until nothing moves, which takes three passes if axes are square."""
+    for _ in range(3):
+        figure.draw_without_rendering()
 
 
 def fitted_map(calibrator: Any) -> CalibrationMap:

@@ -20,6 +20,7 @@ from trueodds.metrics import reliability_curve
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.plots._look import (
     NEUTRAL,
+    Picture,
     axes_or_new,
     color_of,
     fitted_map,
@@ -35,7 +36,7 @@ AXIS_WORDS = {"probability": "uncalibrated probability", "logit": "log-odds", "r
 
 
 @dataclass(eq=False)
-class CalibrationMapDisplay:
+class CalibrationMapDisplay(Picture):
     """A map as a curve, with a band if its method has one, and the frequencies in the data.
 
     Make one with :meth:`from_map` or :meth:`from_calibrator`, then call :meth:`plot`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -22,11 +23,13 @@ from trueodds.plots._look import (
     GAP,
     LANDSCAPE,
     NEUTRAL,
+    Picture,
     axes_or_new,
     color_of,
     line_of,
     marker_of,
     pyplot,
+    settle,
 )
 
 __all__ = ["ReliabilityDisplay"]
@@ -42,10 +45,14 @@ BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "f
 HISTOGRAM_DEPTH = 0.2
 FEWEST_BARS = 5
 """In a fitted range that shows fewer of the bars of [0, 1], the histogram would show nothing."""
+ROOM = 1.5
+"""Factor between the data and the ends of logarithmic axes."""
+MOST_IN_TITLE = 34
+"""Characters in a line of the title of one of several pictures."""
 INSIDE: dict[str, Any] = {"loc": "upper left", "framealpha": 0.8}
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Picture):
     """Frequencies against probabilities, with bands, for one model or several.
 
     Make one with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_curves`; then
@@ -210,6 +217,21 @@ class ReliabilityDisplay:
         check_flag(histogram, "histogram")
         check_flag(legend, "legend")
         title = None if title is None else check_text(title, "title", "None or ")
+        return self._draw(
+            ax, _axis_ends(self.curves, scale, style), style, scale, histogram, legend, title
+        )
+
+    def _draw(
+        self,
+        ax: Any,
+        ends: tuple[float, float],
+        style: str,
+        scale: str,
+        histogram: bool,
+        legend: bool,
+        title: str | None,
+    ) -> ReliabilityDisplay:
+        """Draw on axes with these ends."""
         histogram = histogram and scale == "linear"
         if style == "gaps" and (len(self.curves) > 1 or self.curves[0].edges is None):
             raise InputError(
@@ -218,7 +240,6 @@ class ReliabilityDisplay:
             )
         beside = ax is None
         ax = axes_or_new(ax, LANDSCAPE)
-        ends = _axis_ends(self.curves, scale, style)
         histogram = histogram and ends[1] - ends[0] >= FEWEST_BARS / len(self.curves[0].hist_weight)
         if self._ref_line:
             ax.plot(ends, ends, color=NEUTRAL, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
@@ -243,6 +264,9 @@ class ReliabilityDisplay:
             ax.set_title(_default_title(self.curves) if title is None else title)
         if legend:
             _draw_legend(ax, self.curves, beside=beside)
+        if beside:
+            ax.set_anchor("W")  # the legend is at the right
+            settle(ax.figure)
         return self
 
     def plot_grid(
@@ -253,6 +277,8 @@ class ReliabilityDisplay:
         histogram: bool = True,
     ) -> ReliabilityDisplay:
         """Draw each curve on separate axes, side by side in a new figure.
+
+        All axes have the same ends, so that pictures can be compared.
 
         Returns
         -------
@@ -271,21 +297,36 @@ class ReliabilityDisplay:
             layout="constrained",
         )
         figure.get_layout_engine().set(h_pad=0.08)
+        ends = _axis_ends(self.curves, "linear", style)
+        below = []
         for index, (ax, curve) in enumerate(zip(axes.flat, self.curves, strict=False)):
-            one = ReliabilityDisplay([curve]).plot(
-                ax, style=style, histogram=histogram, legend=False
+            title = "\n".join(textwrap.wrap(curve.name or f"model {index + 1}", MOST_IN_TITLE))
+            one = ReliabilityDisplay([curve])._draw(
+                ax, ends, style, "linear", histogram, False, title
             )
-            ax.set_title(curve.name or f"model {index + 1}")
+            below += [one.hist_ax_] if one.hist_ax_ is not None else []
             if index % columns:
                 ax.set_ylabel("")
             if index + columns < count:
                 (one.hist_ax_ or ax).set_xlabel("")
         for ax in axes.flat[count:]:
             ax.set_visible(False)
+        highest = max((ax.get_ylim()[1] for ax in below), default=1.0)
+        for ax in below:
+            ax.set_ylim(top=highest)
         handles, labels = axes.flat[0].get_legend_handles_labels()
         # Names stand above the pictures, so the legend says what all of them have in common.
         labels = ["observed frequency" if n == self.curves[0].name else n for n in labels]
-        figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+        words = [text if columns > 1 else text.replace(": ", ":\n") for text in labels]
+        figure.legend(
+            handles,
+            words,
+            loc="outside lower center",
+            ncols=2 if columns > 2 else 1,
+            fontsize="small",
+            frameon=False,
+        )
+        settle(figure)
         self.figure_, self.ax_, self.hist_ax_ = figure, axes, None
         return self
 
@@ -325,20 +366,25 @@ def _line_options(given: dict[str, Any]) -> dict[str, Any]:
 def _axis_ends(curves: tuple[ReliabilityCurve, ...], scale: str, style: str) -> tuple[float, float]:
     """Where both axes begin and end.
 
-    Logarithmic ones begin at the power of ten below the smallest probability that is not 0. Linear
-    ones reach from 0 to 1, or, if one half would be empty, as far as the data.
+    Logarithmic ones show the data, and at least a power of ten. Linear ones reach from 0 to 1, or,
+    if one half would be empty, as far as the data: to the end of a bar of the histogram, if there
+    is room for one.
     """
     shown = np.concatenate([np.append(c.prob_pred, c.prob_true) for c in curves])
     if scale == "log":
         shown = shown[shown > 0]
-        least = float(10 ** np.floor(np.log10(shown.min()))) if len(shown) else 0.1
-        return min(least, 0.1), 1.0
+        if not len(shown):
+            return 0.1, 1.0
+        high = min(1.0, ROOM * float(shown.max()))
+        return min(float(shown.min()) / ROOM, high / 10), high
     low, high = float(shown.min()), float(shown.max())
     if style == "gaps" or low < 0.5 < high:
         return 0.0, 1.0
-    if high <= 0.5:
-        return 0.0, max(1.1 * high, 1e-6)
-    return 1 - max(1.1 * (1 - low), 1e-6), 1.0
+    reach = max(1.1 * (high if high <= 0.5 else 1 - low), 1e-6)
+    bars = len(curves[0].hist_weight)
+    if reach * bars >= FEWEST_BARS:
+        reach = float(np.ceil(reach * bars) / bars)
+    return (0.0, reach) if high <= 0.5 else (1 - reach, 1.0)
 
 
 def _default_title(curves: tuple[ReliabilityCurve, ...]) -> str:

@@ -19,6 +19,7 @@ from trueodds.maps import TreeMap
 from trueodds.maps._tree import branch_text, children_of
 from trueodds.plots._look import (
     NEUTRAL,
+    Picture,
     axes_or_new,
     color_of,
     fitted_map,
@@ -37,7 +38,7 @@ AXIS_WORDS = {"probability": "probability", "logit": "log-odds", "raw": "score"}
 
 
 @dataclass(eq=False)
-class TreeDisplay:
+class TreeDisplay(Picture):
     """A calibration tree: what each node splits on, and what each leaf does to a score.
 
     Make one with :meth:`from_map` or :meth:`from_calibrator`, then call :meth:`plot`.

@@ -18,6 +18,7 @@ from importlib import resources
 from typing import Any
 
 from trueodds.basics.imports import require
+from trueodds.basics.shown import printable
 from trueodds.basics.wording import (
     fixed,
     p_cell,
@@ -125,7 +126,7 @@ def render(content: dict[str, Any]) -> str:
     from markupsafe import Markup  # comes with jinja2
 
     style, code = asset("report.css"), script()
-    page = str(
+    return printable(
         environment.get_template("report.html.j2").render(
             report=content,
             policy=policy(style, code),
@@ -140,8 +141,6 @@ def render(content: dict[str, Any]) -> str:
             group_marks=group_marks(content["groups"]["worst"]),
         )
     )
-    # Half a surrogate pair is no character that a file can hold.
-    return page.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _sorted(methods: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:

@@ -205,7 +205,8 @@ def e_value_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
     low, high = min(-1.0, *logs), max(rule + 0.5, *logs)
     place = _scale(low, high, HEIGHT - BOTTOM, TOP)
     step = max(1, math.ceil((high - low) / 5))
-    powers = range(math.ceil(low), math.floor(high) + 1, step)
+    powers = [step * k for k in _multiples(low, high, step)]
+    plain = all(-4 < power < 5 for power in powers)
     points = [
         (
             x,
@@ -220,7 +221,7 @@ def e_value_chart(periods: Sequence[dict[str, Any]], threshold: float) -> Chart:
         "Starts at 1. If the forecasts are calibrated, the chance that it ever reaches the dashed "
         f"line is at most 1 in {threshold:g}.",
         [
-            (place(power), f"{10.0**power:,g}" if -4 < power < 5 else power_of_ten(power))
+            (place(power), f"{10.0**power:,g}" if plain or power == 0 else power_of_ten(power))
             for power in powers
         ],
         _named(periods),

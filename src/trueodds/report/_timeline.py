@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trueodds.basics.shown import printable
 from trueodds.basics.wording import e_value_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import check_instance, check_text
@@ -61,7 +62,7 @@ def render_timeline(
     shown = _with_deliveries(periods, summary.get("missing", ()), events)
     if periods:
         charts = [e_value_chart(shown, 1 / summary["alpha"]), ratio_chart(shown)]
-    return str(
+    return printable(
         environment.get_template("timeline.html.j2").render(
             title=title,
             policy=policy(style),

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from trueodds.basics.imports import require
+from trueodds.basics.tables import Tabular
 from trueodds.inputs import Floats, group_names, number_texts
 from trueodds.maps import GroupMap, GroupTerm
 from trueodds.maps._group import SCORE
@@ -58,7 +58,7 @@ class GroupEffect:
 
 
 @dataclass(frozen=True)
-class GroupEffects(Sequence[GroupEffect]):
+class GroupEffects(Tabular, Sequence[GroupEffect]):
     """The effects of all levels of all features; a sequence of :class:`GroupEffect`.
 
     Examples
@@ -94,10 +94,6 @@ class GroupEffects(Sequence[GroupEffect]):
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per effect."""
         return [asdict(effect) for effect in self.effects]
-
-    def to_frame(self) -> Any:
-        """:meth:`rows` as a pandas frame."""
-        return require("pandas", "a frame of effects", "pandas").DataFrame(self.rows())
 
     def __str__(self) -> str:
         """A table for reading, the largest effects first."""

@@ -38,6 +38,8 @@ COLUMN_BYTES = 5 * 2048 * 16
 MOST_AT_ONCE, FEWEST_AT_ONCE = 100_000, 64
 """Rows of a batch."""
 SCRATCH, FEATURE = "trueodds score ", "trueodds feature "
+DIGITS = 6
+"""Significant digits of a percentage that is written as text."""
 MAP_FINGERPRINT = "trueodds:map_fingerprint"
 """Metadata key, in Parquet and Arrow output, of the map that was applied."""
 
@@ -182,7 +184,8 @@ def apply(
         relation = good.project(", ".join([*own, *read, *scores, f"{good_row} AS {quoted(GOOD)}"]))
         predict = _predictor(fitted, features, interval is not None)
         percent = columns.unit == "percent" and not plain
-        sign = _percent_sign(source, columns) if percent and kind == "csv" else ""
+        as_text = percent and (kind == "csv" or sheet is not None)
+        sign = _percent_sign(source, columns) if as_text else ""
         new = _New(names, predict, 100.0 if percent else 1.0, sign, _decimal(source, kind, plain))
         rows = arrow_batches(relation, rows_at_once)
         batches = _calibrated(rows, len(columns.score), header, new)
@@ -306,6 +309,8 @@ def _percent_sign(source: DataSource, columns: ColumnNames) -> str:
 
 
 def _decimal(source: DataSource, kind: Format, plain: bool) -> str:
+    if kind == "xlsx":
+        return source.reading.decimal
     return "." if plain or kind != "csv" or source.dialect is None else source.dialect.decimal
 
 
@@ -322,7 +327,7 @@ def _into_sheet(
 
     with atomic_stream(output) as stream, Progress(n_rows, "applying the map", None) as bar:
 
-        def values() -> Iterator[tuple[float | None, ...]]:
+        def values() -> Iterator[tuple[float | str | None, ...]]:
             for batch in batches:
                 new = batch.columns[-len(names) :]
                 yield from zip(*(column.to_pylist() for column in new), strict=True)
@@ -359,14 +364,20 @@ class _New:
         """Arrow arrays for a batch of good rows."""
         import numpy as np
 
-        pa, pc = require("pyarrow"), require("pyarrow.compute")
+        pa = require("pyarrow")
         made = [pa.array(np.ascontiguousarray(v) * self.scale) for v in self.predict(scores, batch)]
         if not self.sign:
             return made
-        texts = [
-            pc.replace_substring(column.cast(pa.string()), ".", self.decimal) for column in made
+        return [
+            pa.array([self._text(v) for v in column.to_pylist()], pa.string()) for column in made
         ]
-        return [pc.binary_join_element_wise(text, self.sign, "") for text in texts]
+
+    def _text(self, value: float) -> str:
+        """A percentage as a person writes it, without an exponent."""
+        import numpy as np
+
+        digits = np.format_float_positional(value, precision=DIGITS, fractional=False, trim="-")
+        return digits.replace(".", self.decimal) + self.sign
 
 
 def _calibrated(

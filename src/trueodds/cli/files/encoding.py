@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from trueodds.basics.files import new_file
 from trueodds.cli.errors import UsageError
 from trueodds.cli.files.find import InputFiles, uncompressed
 from trueodds.cli.files.lines import LONGEST_LINE, READ_BYTES, place_of_copy
@@ -36,7 +37,7 @@ def rows_in_utf8(
     for number, path in enumerate(files.paths):
         copy = place_of_copy(path, scratch / f"rows-{number}")
         blocks = _blocks(path, encoding)
-        with copy.open("wb") as target:
+        with new_file(copy) as target:
             above, rest = _below_titles(blocks, header_row, path.name)
             target.write(rest)
             target.writelines(blocks)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import unquote
 
+from trueodds.basics.files import new_file
 from trueodds.basics.signals import STOPPING
 from trueodds.cli.errors import UsageError
 from trueodds.exceptions import InputError
@@ -309,7 +310,7 @@ def _pipe(path: Path, given: Format | None, scratch: Path) -> InputFiles:
     source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         patience = time.monotonic() + WRITER_SECONDS
-        with copy.open("wb") as target:
+        with new_file(copy) as target:
             while True:
                 try:
                     block = os.read(source, 1 << 20)
@@ -333,7 +334,7 @@ def standard_input(scratch: Path) -> Path:
     if sys.stdin.isatty():
         raise UsageError("standard input is a terminal; pipe a file into it, or pass a file name.")
     copy = scratch / "standard input"
-    with copy.open("wb") as target:
+    with new_file(copy) as target:
         shutil.copyfileobj(sys.stdin.buffer, target, 1 << 20)
     if copy.stat().st_size == 0:
         raise InputError("standard input is empty (0 bytes).")
@@ -377,4 +378,6 @@ def uncompressed(path: Path) -> Iterator[IO[bytes]]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path.name} is not a valid .gz file: {error}.") from None
     except OSError as error:
+        if error.filename not in (None, os.fspath(path)):  # a copy cannot be written
+            raise
         raise InputError(f"{path.name} cannot be read: {error.strerror or error}.") from None

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from trueodds.basics.files import new_file
 from trueodds.cli.files.find import COMPRESSED, InputFiles, uncompressed
 from trueodds.exceptions import InputError
 
@@ -68,7 +69,7 @@ def even_lines(
         found.append(lines)
         if broken or len(lines.ends) > 1:
             copy = place_of_copy(path, scratch / f"lines-{number}")
-            with uncompressed(path) as stream, copy.open("wb") as target:
+            with uncompressed(path) as stream, new_file(copy) as target:
                 _Scan(path, delimiter).run(stream, target)
             path = copy
         paths.append(path)

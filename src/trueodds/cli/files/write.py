@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import json
 import os
 import re
@@ -69,13 +68,8 @@ def check_target(output: str, *, force: bool = True) -> None:
 def atomic_stream(output: str) -> Iterator[IO[bytes]]:
     """Open a binary stream whose file appears only when complete; ``-`` is standard output."""
     if output == STANDARD_OUTPUT:
-        if isinstance(sys.stdout.buffer, io.RawIOBase):
-            # With PYTHONUNBUFFERED a write may silently write only a part of the bytes.
-            with open(sys.stdout.fileno(), "wb", closefd=False) as stream:
-                yield stream
-        else:
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
     check_target(output)
     with atomic_file(output) as stream:

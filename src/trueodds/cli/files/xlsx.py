@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import io
 import json
 import math
 import posixpath
@@ -26,6 +27,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from trueodds.basics import imports
+from trueodds.basics.files import new_file
 from trueodds.basics.shown import shown
 from trueodds.cli.files.find import InputFiles
 from trueodds.cli.output import note
@@ -81,7 +83,7 @@ def as_csv(
     copies = []
     for number, path in enumerate(files.paths):
         copy = scratch / f"sheet-{number}.csv"
-        with copy.open("w", encoding="utf-8", newline="") as stream:
+        with io.TextIOWrapper(new_file(copy), encoding="utf-8", newline="") as stream:
             sheet = _copy(path, csv.writer(stream), memory, name, header_row, footer_rows)
         copies.append(copy)
     return replace(files, paths=tuple(copies), format="csv"), sheet
@@ -387,7 +389,7 @@ def add_columns(
     sheet: Sheet,
     score_column: int,
     names: Sequence[str],
-    values: Iterator[Sequence[float | None]],
+    values: Iterator[Sequence[float | str | None]],
 ) -> None:
     """Copy a workbook, with new columns to the right of the rows that were read.
 
@@ -434,7 +436,7 @@ class _Insertion:
         sheet: Sheet,
         score_column: int,
         names: Sequence[str],
-        values: Iterator[Sequence[float | None]],
+        values: Iterator[Sequence[float | str | None]],
     ) -> None:
         self._output, self._sheet, self._names, self._values = output, sheet, names, values
         self._score_column = score_column
@@ -513,15 +515,13 @@ class _Insertion:
     def _begin_row(self, tag: str, found: Attributes) -> None:
         row, p, self._style = self._cells.row, self._prefix, ""
         if row == self._sheet.header_row:
-            texts = map(escape, map(_excel_text, self._names))
-            self._pending = [
-                f' t="inlineStr"><{p}is><{p}t xml:space="preserve">{text}</{p}t></{p}is></{p}c>'
-                for text in texts
-            ]
+            self._pending = [_text_cell(name, p) for name in self._names]
         elif row == self._next_row:
             self._next_row = next(self._rows, 0)
             self._pending = [
-                ""
+                _text_cell(value, p)
+                if isinstance(value, str)
+                else ""
                 if value is None or not math.isfinite(value)
                 else f"><{p}v>{value!r}</{p}v></{p}c>"
                 for value in next(self._values)
@@ -548,6 +548,12 @@ class _Insertion:
 
 def _written(found: Attributes) -> str:
     return "".join(f" {name}={quoteattr(value)}" for name, value in found.items())
+
+
+def _text_cell(text: str, prefix: str) -> str:
+    """A cell with a text, after its reference and its style."""
+    p, escaped = prefix, escape(_excel_text(text))
+    return f' t="inlineStr"><{p}is><{p}t xml:space="preserve">{escaped}</{p}t></{p}is></{p}c>'
 
 
 def _excel_text(text: str) -> str:
