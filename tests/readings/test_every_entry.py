@@ -203,6 +203,9 @@ GROUPED = {
     "guaranteed_thresholds": lambda y, p, groups: guaranteed_thresholds(
         y, p, groups=groups, at_most=0.45
     ),
+    "calibration_test": lambda y, p, groups: metrics.calibration_test(
+        y, p, method="exact", clusters=groups
+    ),
     "confidence_interval": lambda y, p, groups: metrics.confidence_interval(
         metrics.brier_score, y, p, clusters=groups, **DRAWN
     ),
