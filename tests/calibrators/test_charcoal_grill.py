@@ -156,6 +156,7 @@ def test_the_display_shows_the_temperature_field():
         ({"n_components": "many"}, "n_components must be"),
         ({"bias": 1}, "bias must be"),
         ({"fit_width": None}, "fit_width must be"),
+        ({"solver": "paper"}, "solver of CharcoalGrillCalibrator is in trueodds-studies"),
         ({"regularization": -1.0}, "regularization must be"),
         ({"regularization": np.nan}, "regularization must be"),
     ],

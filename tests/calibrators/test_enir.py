@@ -287,6 +287,7 @@ def test_the_map_has_no_more_knots_than_the_first_model_that_matters_needs():
     [
         ({"criterion": "BIC"}, "criterion must be one of 'bic', 'aic', 'aicc'"),
         ({"criterion": "bic-authors"}, "in trueodds-studies: .*AuthorsENIR"),
+        ({"max_models": 10}, "max_models of ENIRCalibrator is in trueodds-studies"),
         ({"smoothing": "yes"}, "smoothing must be one of 'authors', None"),
     ],
 )

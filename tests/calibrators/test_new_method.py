@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import trueodds
-from trueodds import AutoCalibrator, all_calibrators, compare_calibrators
+from trueodds import AutoCalibrator, ScoreTable, all_calibrators, compare_calibrators
 from trueodds.calibrators import METHODS, find_calibrator, method_name
 from trueodds.calibrators._shared import registry
 from trueodds.exceptions import PluginError
@@ -193,12 +193,44 @@ def test_the_command_line_lists_methods_beside_a_broken_one(broken_packages, sco
     assert "evil-package" in done.stderr
 
 
-def test_a_parametric_curve_takes_forty_lines_and_passes_the_contract(tmp_path, monkeypatch):
-    recipe = parametric_recipe()
-    assert len([line for line in recipe.splitlines() if line]) <= 40
-    (tmp_path / "probit_package.py").write_text(recipe, encoding="utf-8")
+@pytest.fixture
+def probit(tmp_path, monkeypatch):
+    """The calibrator of the second recipe, in a module of another package."""
+    (tmp_path / "probit_package.py").write_text(parametric_recipe(), encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    check_calibrator(importlib.import_module("probit_package").ProbitCalibrator())
+    return importlib.import_module("probit_package").ProbitCalibrator
+
+
+def test_a_parametric_curve_takes_45_lines_and_passes_the_contract(probit):
+    assert len([line for line in parametric_recipe().splitlines() if line]) <= 45
+    check_calibrator(probit())
+
+
+def test_a_parametric_curve_learns_from_counts_what_it_learns_from_rows(probit):
+    rng = np.random.default_rng(0)
+    p = rng.integers(1, 100, 1500) / 100
+    y = rng.random(1500) < p**1.5
+    from_counts = probit().fit_table(ScoreTable.from_arrays(p, y)).predict_proba(p)
+    np.testing.assert_allclose(from_counts, probit().fit(p, y).predict_proba(p), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("text", [recipe, parametric_recipe], ids=["gamma", "probit"])
+def test_recipes_import_public_names_only(text):
+    for module, names in re.findall(r"^from (trueodds[\w.]*) import (.*)$", text(), re.MULTILINE):
+        assert "._" not in module
+        for name in names.split(", "):
+            assert hasattr(importlib.import_module(module), name)
+
+
+@pytest.mark.slow
+def test_recipes_pass_strict_types(tmp_path):
+    for name, text in (("gamma", recipe()), ("probit", parametric_recipe())):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    words = ["mypy", "--strict", "--ignore-missing-imports", "."]
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_file_of_the_library_is_among_its_names(with_the_recipe_as_a_file):

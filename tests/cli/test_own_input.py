@@ -13,6 +13,7 @@ WRITERS = {
     "fit": [("data", "-m", "beta")],
     "report": [("data", "-m", "identity", "-m", "beta")],
     "apply": [("map", "data")],
+    "update": [("data",)],
     "export": [("map", "--to", kind) for kind in ("sql", "python", "onnx")],
 }
 CASES = [

@@ -240,7 +240,7 @@ def test_a_monitor_takes_texts_of_the_greatest_length_and_no_more(tmp_path, run,
         assert result.code == code, result.err
     assert "'g' is longer than 1,000 characters in 4 (first in row 1: " in result.err
     state = json.loads((tmp_path / "1000.json").read_text())
-    assert [len(name) for name in state["stream"]["groups"]] == [1000, 1]
+    assert [len(name) for name in state["monitor"]["stream"]["groups"]] == [1000, 1]
 
 
 def test_numbers_of_many_digits_are_numbers_to_a_monitor(tmp_path, run, csv_file):

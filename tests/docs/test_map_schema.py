@@ -107,6 +107,17 @@ MAPS = [
                 "brier_score": {"before": 0.2, "after": 0.1},
                 "folds": 5,
                 "rows": 100,
+                "formula": {
+                    "method": "temperature",
+                    "verdict": "does as well here",
+                    "difference": -0.01,
+                    "standard_error": 0.02,
+                },
+            },
+            "observed_expected": {
+                "before": {"estimate": 1.2, "low": 0.9, "high": "inf"},
+                "after": {"estimate": 1.0, "low": 0.8, "high": 1.25},
+                "level": 0.9,
             },
             "parent": f"sha256:{'f1' * 32}",
             "notes": {"by hand": [1, None, True, "x"]},

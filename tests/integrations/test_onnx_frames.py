@@ -33,6 +33,9 @@ NUMBERS = {
     "int8": {"a": "int8", "b": "int8"},
     "float64 and int32": {"a": "float64", "b": "int32"},
     "uint8 and int64": {"a": "int64", "b": "uint8"},
+    "float32 and int32": {"a": "float32", "b": "int32"},
+    "float32 and boolean": {"a": "float32", "b": "bool"},
+    "nullable": {"a": "Float32", "b": "Int16"},
     "float64 and boolean": {"a": "float64", "b": "bool"},
 }
 
@@ -113,7 +116,7 @@ def test_columns_of_every_type_are_inputs_without_a_refit(name, types, library):
     model = CalibratedClassifier(prepared(MODELS[name]()), BetaCalibrator(), cv=2)
     model.fit(rows[:500], y[:500])
     graph = to_onnx(model, rows[:50])
-    rounded = name == "xgboost" or "float32" in NUMBERS[types].values()
+    rounded = name == "xgboost" or "loat32" in "".join(NUMBERS[types].values())
     assert_same(model, graph, rows[500:], 1e-6 if rounded else 1e-9)
     found = {given.name: given.type.tensor_type.elem_type for given in graph.graph.input}
     assert list(found) == frame.columns.tolist()

@@ -128,7 +128,7 @@ def test_the_end_of_a_long_slice_is_found_in_few_steps_and_is_that_of_single_ste
 
 
 def test_chains_of_trillions_of_rows_reach_the_frequencies():
-    """On their way they may make neighbors equal, which must part again."""
+    """On their way they may make neighbors equal, which must separate again."""
     rate = np.linspace(0.002, 0.998, 200) ** 1.2
     total = 1.5e10
     stuck = []

@@ -164,6 +164,7 @@ def test_it_is_plain_json_and_the_same_every_time():
         "n",
         "prevalence",
         "mean_score",
+        "n_independent",
         "metrics",
         "test",
         "curve",

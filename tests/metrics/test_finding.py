@@ -70,7 +70,7 @@ class Found:
     """As much of an evaluation as its words need."""
 
     def __init__(self, expected, happened, n=1000.0, error=0.0, p=0.001, mean_p=0.001, curve=None):
-        self.p_value, self.n = p, n
+        self.p_value, self.n, self.n_independent = p, n, None
         self.mean_score, self.prevalence = expected / n, happened / n
         self.mean_test = SimpleNamespace(p_value=mean_p)
         self.exact_test = SimpleNamespace(n_tests=3)

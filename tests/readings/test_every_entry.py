@@ -39,11 +39,11 @@ from trueodds.report import build_report
 PUBLIC_PACKAGES = (
     *("calibrators", "decisions", "engines", "export", "maps", "metrics", "mlflow"),
     *("model_selection", "monitoring", "online", "plots", "report", "river", "spark", "stats"),
-    "testing",
+    *("testing", "watch"),
 )
 INNER_PACKAGES = (
     *("basics", "cli", "estimator", "exceptions", "inputs", "kernels", "numerics", "rows"),
-    "table",  # its class is public as trueodds.ScoreTable
+    *("state_file", "table"),  # a table is public as trueodds.ScoreTable
 )
 
 
@@ -121,7 +121,7 @@ def compared(p, y, **weights):
 
 
 def reported(p, y, **weights):
-    return build_report(p, y, calibrators=["identity"], **weights).to_json()["figures"]
+    return build_report(p, y, calibrators=["identity", "beta"], **weights).to_json()["figures"]
 
 
 COST = [[0, 3], [2, 0]]
@@ -203,18 +203,21 @@ GROUPED = {
     "guaranteed_thresholds": lambda y, p, groups: guaranteed_thresholds(
         y, p, groups=groups, at_most=0.45
     ),
+    "calibration_test": lambda y, p, groups: metrics.calibration_test(
+        y, p, method="exact", clusters=groups
+    ),
     "confidence_interval": lambda y, p, groups: metrics.confidence_interval(
-        metrics.brier_score, y, p, groups=groups, **DRAWN
+        metrics.brier_score, y, p, clusters=groups, **DRAWN
     ),
     "compare_metric": lambda y, p, groups: metrics.compare_metric(
-        metrics.brier_score, y, p, 1 - p, groups=groups, **DRAWN
+        metrics.brier_score, y, p, 1 - p, clusters=groups, **DRAWN
     ),
     "validation_report": lambda y, p, groups: metrics.validation_report(
-        y, p, groups=groups, **DRAWN
+        y, p, clusters=groups, **DRAWN
     ),
     "validate_model": lambda y, p, groups: (
         validate_model(
-            LogisticRegression(), p[:, None], y, groups=groups, n_resamples=5, random_state=0
+            LogisticRegression(), p[:, None], y, clusters=groups, n_resamples=5, random_state=0
         ).corrected
     ),
     "CalibrationMonitor.update": lambda y, p, groups: (
@@ -247,9 +250,10 @@ def entries(words):
 
 
 def test_every_function_of_groups_and_features_is_tried():
-    assert entries({"group", "groups"}) == {*GROUPED, *NOT_GROUPED, "build_report"}
-    of_maps = {"apply_map", "render_dbt", "render_sql"}  # tests/readings/test_categories.py
-    assert entries({"features"}) - of_maps == {*FITTED, "compare_calibrators"}
+    assert entries({"group", "groups", "clusters"}) == {*GROUPED, *NOT_GROUPED, "build_report"}
+    elsewhere = {"apply_map", "render_dbt", "render_sql"}  # tests/readings/test_categories.py
+    elsewhere.add("fit_metadata")  # takes those of the calibrator
+    assert entries({"features"}) - elsewhere == {*FITTED, "compare_calibrators"}
 
 
 def grouped_rows():
@@ -269,7 +273,9 @@ def test_a_report_has_the_same_groups_in_every_type_of_column():
     y, p, own = grouped_rows()
     columns = set(COLUMNS) - {"list of int", "polars"}  # a report lists 25 groups
     groups = {column: COLUMNS[column](own) for column in columns}
-    worst = build_report(p, y, groups=groups, calibrators=["identity"]).to_json()["groups"]["worst"]
+    worst = build_report(p, y, groups=groups, calibrators=["identity", "beta"]).to_json()["groups"][
+        "worst"
+    ]
     found = {}
     for group in worst:
         found.setdefault(group["column"], []).append((group["value"], group["before"]))
@@ -308,6 +314,8 @@ NOT_SHARED = {
     "Calibrator": "a base class",
     "Expression": "a base class",
     "Report": "a page that was made; tests/readings/test_shared_objects.py has what it is made of",
+    "StreamWatch": "a scheduled job, one process at a time by the lock of its file",
+    "Watch": "a scheduled job, one process at a time by the lock of its file",
     "SparkCalibratedModel": "a stage of Spark, which gives it to its own processes",
     "SparkCalibrator": "a stage of Spark, which gives it to its own processes",
 }
@@ -334,6 +342,7 @@ OF_FILES = {
     "apply": ("map", "data", "-s", "p", "-o", "out.jsonl"),
     "threshold": ("data", *COUNTED_ROWS, "-g", "site", "--at-most", "0.45"),
     "monitor": ("map", "data", *COUNTED_ROWS, "-g", "site", "--time", "day", "--state", "out"),
+    "update": ("data", *ROWS, "-o", "out.json"),
     "stream": ("map", "data", *COUNTED_ROWS, "--time", "day", "--state", "out"),
 }
 NOT_OF_FILES = {

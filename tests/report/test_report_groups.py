@@ -6,6 +6,7 @@ from sklearn.metrics import log_loss
 from support.services import library
 from trueodds import compare_calibrators
 from trueodds.inputs import read_groups
+from trueodds.metrics import validation_report
 from trueodds.report import build_report
 from trueodds.report._rows import read_report_rows
 from trueodds.report._sections import group_table
@@ -201,3 +202,28 @@ def test_pooled_effects_of_the_groups_are_counted_next_to_one_map():
     days = np.array(["2024-01-01", "2024-02-01"], dtype="datetime64[D]")[(group == "north") * 1]
     other = build_report(p, y, groups={"day": days}, calibrators=["identity", "logistic"])
     assert other.to_json()["groups"]["significant_before"] > 0
+
+
+def test_each_listed_group_has_the_validation_figures_of_python():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=900)
+    p = 1 / (1 + np.exp(-z))
+    site = rng.choice(["a", "(missing)", "few"], 900, p=[0.6, 0.39, 0.01])
+    y = rng.random(900) < 1 / (1 + np.exp(-z - 0.5 * (site == "a")))
+    age = np.where(np.arange(900) % 20, rng.normal(50, 10, 900), np.nan)
+    groups = {"site": site, "age": age}
+    report = build_report(p, y, groups=groups, calibrators=["identity", "logistic"])
+    found = {(e["column"], e["value"]): e for e in report.to_json()["groups"]["worst"]}
+    expected = validation_report(y, p, groups=groups)
+    assert len(found) == len(expected.groups) == 9
+    for group in expected.groups:
+        entry = found[group.column, group.value]["validation"]
+        for name in ("observed_expected", "intercept", "slope", "ici", "c_statistic"):
+            figure = getattr(group, name)
+            for key in ("estimate", "low", "high"):
+                value = getattr(figure, key)
+                wanted = pytest.approx(value, rel=1e-5) if np.isfinite(value) else None
+                assert entry[name][key] == wanted
+    assert "Validation figures of each group" in report.to_html()
+    plain = build_report(p, y, calibrators=["identity", "logistic"])
+    assert "Validation figures of each group" not in plain.to_html()

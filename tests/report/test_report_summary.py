@@ -174,6 +174,7 @@ SCHEMA = {
                 "before": SIDE,
                 "after": (dict, type(None)),
                 "pooled": (dict, type(None)),
+                "validation": (dict, type(None)),
             }
         ],
     },

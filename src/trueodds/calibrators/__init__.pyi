@@ -31,6 +31,7 @@ from trueodds.calibrators._shared.base import Curves as Curves
 from trueodds.calibrators._shared.base import FeatureCalibrator as FeatureCalibrator
 from trueodds.calibrators._shared.base import LAST_COMPLEXITY as LAST_COMPLEXITY
 from trueodds.calibrators._shared.base import PosteriorCalibrator as PosteriorCalibrator
+from trueodds.calibrators._shared.parametric import warn_of_curve as warn_of_curve
 from trueodds.calibrators._shared.registry import METHODS as METHODS
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names
@@ -45,5 +46,8 @@ from trueodds.calibrators._temperature import TemperatureCalibrator as Temperatu
 from trueodds.calibrators._tree import TreeCalibrator as TreeCalibrator
 from trueodds.calibrators._vector import VectorCalibrator as VectorCalibrator
 from trueodds.calibrators._venn_abers import VennAbersCalibrator as VennAbersCalibrator
+from trueodds.numerics.log_odds import LogOddsRows as LogOddsRows
+from trueodds.numerics.saturated import CurveFit as CurveFit
+from trueodds.numerics.saturated import fit_curve as fit_curve
 
 __all__: list[str]

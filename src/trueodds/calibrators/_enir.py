@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -265,6 +265,8 @@ class ENIRCalibrator(Calibrator):
     complexity = 110
     compared = (2, 20)
     is_monotone = False
+
+    moved: ClassVar[dict[str, str]] = {"max_models": "trueodds_studies.papers.enir.AuthorsENIR"}
 
     criterion: Criterion = "bic"
     smoothing: Literal["authors"] | None = "authors"

@@ -33,6 +33,17 @@ COMMANDS = {
     )
 }
 """The module of each command, which has a function of that name; in the order of the help."""
+ROW_BY_ROW = "each row is calibrated separately; leave it out"
+COUNTED = "each row counts once, or --counts times"
+NOT_USED = {
+    **{("apply", name): ROW_BY_ROW for name in ("--label", "-l", "--positive", "--counts")},
+    **{("apply", name): ROW_BY_ROW for name in ("--weight", "--group", "-g", "--feature")},
+    ("monitor", "--weight"): COUNTED,
+    ("stream", "--weight"): COUNTED,
+    ("stream", "--group"): "run it for the rows of each group, with a map and a state for each",
+    ("update", "--group"): "'fit --group' learns effects of groups",
+}
+"""Options of other commands that have no meaning for one, and what to do instead."""
 FLAGS = {"--debug", "--verbose"}
 """Global options, which may also follow the command."""
 
@@ -245,6 +256,9 @@ def _report(error: BaseException, program: str, words: list[str], debug: bool) -
     options = getattr(error, "options", ())
     if options:
         sentence = f"{sentence} Try: {shlex.join([program, *words, *options])}"
+    reason = NOT_USED.get((words[0] if words else "", getattr(error, "option_name", "")))
+    if reason is not None:
+        sentence = f"'{words[0]}' has no {getattr(error, 'option_name', '')}: {reason}."
     if sentence:
         if code == errors.USAGE:
             path = shlex.join([program, *(word for word in words[:1] if word in COMMANDS)])

@@ -114,6 +114,15 @@ Group = Annotated[
     list[str] | None,
     group_option(help="Column of groups to evaluate separately; repeatable."),
 ]
+Cluster = Annotated[
+    str | None,
+    rows_option(
+        "--cluster",
+        metavar="COLUMN",
+        help="Column whose equal values mark rows that belong together, such as several labels of "
+        "one post; intervals and tests count these instead of rows.",
+    ),
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option(

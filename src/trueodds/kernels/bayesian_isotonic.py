@@ -384,6 +384,15 @@ def _advance(place: cython.double, step: cython.double, count: cython.double) ->
     return place
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.inline
+def _ratio(new: cython.double, old: cython.double) -> cython.double:
+    """Return by how much a range grows; what rounding has put on its limit stays there."""
+    return new / old if old > 0.0 else 0.0
+
+
 @cython.final
 @cython.cclass
 class Chain:
@@ -501,10 +510,10 @@ class Chain:
         low: cython.double = self.v[self.lo[k] - 1]
         high: cython.double = self.v[self.hi[k] + 1]
         total: cython.double = self._log_likelihood(k, value)
-        factor: cython.double = (value - low) / (self.v[k] - low)
+        factor: cython.double = _ratio(value - low, self.v[k] - low)
         for m in range(self.lo[k], k):
             total += self._log_likelihood(m, min(low + (self.v[m] - low) * factor, value))
-        factor = (high - value) / (high - self.v[k])
+        factor = _ratio(high - value, high - self.v[k])
         for m in range(k + 1, self.hi[k] + 1):
             total += self._log_likelihood(m, max(high - (high - self.v[m]) * factor, value))
         return total
@@ -518,10 +527,10 @@ class Chain:
         m: cython.Py_ssize_t
         low: cython.double = self.v[self.lo[k] - 1]
         high: cython.double = self.v[self.hi[k] + 1]
-        factor: cython.double = (value - low) / (self.v[k] - low)
+        factor: cython.double = _ratio(value - low, self.v[k] - low)
         for m in range(self.lo[k], k):
             self.v[m] = min(low + (self.v[m] - low) * factor, value)
-        factor = (high - value) / (high - self.v[k])
+        factor = _ratio(high - value, high - self.v[k])
         for m in range(k + 1, self.hi[k] + 1):
             self.v[m] = max(high - (high - self.v[m]) * factor, value)
         self.v[k] = value
@@ -612,17 +621,14 @@ class Chain:
         i: cython.Py_ssize_t = self.lo[k]
         j: cython.Py_ssize_t = self.hi[k]
         m: cython.Py_ssize_t
+        current: cython.double = self.v[k]
         self.k, self.low, self.high = k, self.v[i - 1], self.v[j + 1]
         if self.bounded:
             self.low = max(self.low, self.lower[k])
             self.high = min(self.high, self.upper[k])
             self._store_fractions()
-        elif not self.low < self.v[k] < self.high:
-            # A long way to the bulk of billions of rows has made values equal, which would stay so.
-            for m in range(i, j + 1):
-                self.v[m] = self.low + (self.high - self.low) * (m - i + 1) / (j - i + 2)
-        current: cython.double = self.v[k]
-        if not self.low < current < self.high:
+        # Without bounds, only rounding can make a value equal to a limit, which it leaves again.
+        if not self.low < self.high or (self.bounded and not self.low < current < self.high):
             return
         self.log_level = self._log_density(current) + math.log(self.stream.uniform())
         # The first bracket may depend on all but v[k]: about four standard errors of the frequency.

@@ -40,10 +40,8 @@ class ClusteredTest:
     effective: float
 
 
-def read_clusters(clusters: Any, y_prob: Any, kept: Labels) -> Labels | None:
-    """The cluster of each of the rows kept, coded from 0; None without clusters."""
-    if clusters is None:
-        return None
+def read_clusters(clusters: Any, y_prob: Any, kept: Labels) -> Labels:
+    """The cluster of each of the rows kept, coded from 0."""
     codes, _ = encode_clusters(clusters, len(as_dense(y_prob, "y_prob")))
     found, own = np.unique(codes[kept], return_inverse=True)
     if len(found) < FEWEST_CLUSTERS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,19 @@ from trueodds.inputs import (
     check_number,
 )
 from trueodds.metrics._bands import binned_band, effective_rows, make_cells
+from trueodds.metrics._clusters import clustered_test
 from trueodds.metrics._curves import ReliabilityCurve, binned_points, curve_of, mass_bins
 from trueodds.metrics._errors import bin_edges, binned
 from trueodds.metrics._exact_test import CELL_BITS, ExactTest, exact_test
 from trueodds.metrics._finding import SMALL_ERROR, class_finding, finding
-from trueodds.metrics._intervals import JACKKNIFE_BLOCKS, MetricInterval, _defined, _interval
+from trueodds.metrics._intervals import (
+    JACKKNIFE_BLOCKS,
+    MetricInterval,
+    _defined,
+    _interval,
+    confidence_interval,
+)
+from trueodds.metrics._losses import accuracy, brier_score, c_statistic, log_loss
 from trueodds.metrics._sample import Forecasts, read_sample, top_label
 from trueodds.metrics._tests import CalibrationTest, cox, spiegelhalter
 from trueodds.numerics.binning import equal_mass_edges, run_starts
@@ -330,6 +338,8 @@ class Evaluation:
     prevalence : float
         Share of positives.
     mean_score : float
+    n_independent : float or None
+        The rows divided by the design effect, if they belong to clusters.
 
     Examples
     --------
@@ -350,6 +360,7 @@ class Evaluation:
     n: float
     prevalence: float
     mean_score: float
+    n_independent: float | None = None
 
     @property
     def p_value(self) -> float:
@@ -386,6 +397,7 @@ predicts 30%, 25% are positive (p = 0.00052).'
             "n": self.n,
             "prevalence": self.prevalence,
             "mean_score": self.mean_score,
+            "n_independent": self.n_independent,
             "metrics": {name: found.to_dict() for name, found in self.metrics.items()},
             "test": self.test.to_dict(),
             "curve": self.curve.to_dict(),
@@ -682,4 +694,51 @@ def evaluate_classes(
         spiegelhalter(sample),
         sample.n_rows,
         mean_confidence=sample.mean(top_label(sample).prob),
+    )
+
+
+def evaluate_clusters(
+    sample: Forecasts, cluster: Labels, *, level: float, n_resamples: int, random_state: Any
+) -> Evaluation | ClassEvaluation:
+    """The evaluation of rows that belong to clusters: its intervals and tests count clusters.
+
+    Errors over bins have no interval, since clusters raise them by an amount that is not known.
+    The reliability curve's band is left out.
+    """
+    options: dict[str, Any] = {"level": level, "random_state": random_state}
+    rows: dict[str, Any] = {"sample_weight": sample.weight, "classes": np.arange(sample.n_classes)}
+    found: Evaluation | ClassEvaluation
+    if sample.prob.ndim == 1:
+        found = evaluate_counts(sample.table, n_resamples=20, **options)
+    else:
+        found = evaluate_classes(sample.codes, sample.prob, n_resamples=20, **rows, **options)
+    of_name = {"roc_auc": c_statistic, "accuracy": accuracy}
+    of_name |= {"log_loss": log_loss, "brier_score": brier_score}
+    metrics = {}
+    for name, plain in found.metrics.items():
+        if name in of_name and np.isfinite(plain.estimate):
+            metrics[name] = confidence_interval(
+                of_name[name],
+                sample.codes,
+                sample.prob,
+                clusters=cluster,
+                n_resamples=n_resamples,
+                **rows,
+                **options,
+            )
+        else:
+            metrics[name] = replace(plain, low=np.nan, high=np.nan, standard_error=np.nan)
+    test = spiegelhalter(sample, cluster)
+    if isinstance(found, ClassEvaluation):
+        return replace(found, metrics=metrics, test=test)
+    clustered = clustered_test(sample, cluster)
+    return replace(
+        found,
+        metrics=metrics,
+        curve=replace(found.curve, band_low=None, band_high=None),
+        exact_test=clustered.tests,
+        mean_test=replace(found.mean_test, p_value=clustered.tests.mean, method="clusters"),
+        test=test,
+        slope_test=None,
+        n_independent=clustered.effective,
     )

@@ -39,7 +39,8 @@ def finding(found: Evaluation, tolerance: float = SMALL_ERROR, groups: Groups = 
     parts = []
     if found.exact_test.n_tests * found.mean_test.p_value < ALPHA:
         parts.append(_number_off(expected, happened))
-    parts += _places(found.curve)
+    worth = 1.0 if found.n_independent is None else found.n_independent / found.n
+    parts += _places(found.curve, worth)
     error = found.metrics["debiased_calibration_error"].estimate
     if not parts:
         parts.append(f"No score range is clearly off; the typical error is {_typical(found)}")
@@ -150,8 +151,11 @@ def _number_off(expected: float, happened: float) -> str:
     return f"{counts}{count_text(happened)} occurred ({size})"
 
 
-def _places(curve: ReliabilityCurve) -> list[str]:
-    """Name the worst of five parts of the rows below and above the mean, if clearly off."""
+def _places(curve: ReliabilityCurve, worth: float = 1.0) -> list[str]:
+    """Name the worst of five parts of the rows below and above the mean, if clearly off.
+
+    A row in a cluster is worth a part of an independent one.
+    """
     weight = curve.weight
     part = np.minimum((np.cumsum(weight) - weight / 2) / weight.sum() * PARTS, PARTS - 1)
     part = part.astype(np.intp)
@@ -159,7 +163,7 @@ def _places(curve: ReliabilityCurve) -> list[str]:
     kept = mass > 0
     mean = np.bincount(part, weight * curve.prob_pred, PARTS)[kept] / mass[kept]
     seen = np.bincount(part, weight * curve.prob_true, PARTS)[kept] / mass[kept]
-    error = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / mass[kept])
+    error = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / (worth * mass[kept]))
     z = (seen - mean) / error
     middle = np.average(curve.prob_pred, weights=weight)
     said = []

@@ -330,7 +330,7 @@ def group_test(
     view, columns, kept, event = read_grouped(
         y_true, y_prob, groups, sample_weight, counts, classes
     )
-    cluster = read_clusters(clusters, y_prob, kept)
+    cluster = None if clusters is None else read_clusters(clusters, y_prob, kept)
     found = [
         group
         for column in columns

@@ -245,7 +245,8 @@ def multicalibration_error(
     times = view.times(kept, len(columns[0].codes))
     columns = [column.most_frequent(max_values, times) for column in columns]
     codes = np.stack([column.codes[kept] for column in columns], axis=1)
-    cells = _Cells(view, codes, read_clusters(clusters, y_prob, kept))
+    cluster = None if clusters is None else read_clusters(clusters, y_prob, kept)
+    cells = _Cells(view, codes, cluster)
     sizes = list(map(len, columns))
     segments = list(_partitions(cells, sizes, max_columns, min_rows, max_segments))
     observed = cells.residual[None, :]

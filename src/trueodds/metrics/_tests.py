@@ -241,7 +241,7 @@ callable, default="spiegelhalter"
     n_bins = check_integer(n_bins, "n_bins", 1)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
-    cluster = read_clusters(clusters, y_prob, kept)
+    cluster = None if clusters is None else read_clusters(clusters, y_prob, kept)
     if method == "exact":
         return _exact(top_label(sample), cluster)
     if method == "spiegelhalter":

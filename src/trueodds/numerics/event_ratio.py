@@ -25,7 +25,7 @@ def event_ratio(
     --------
     >>> hit, prob = np.array([True, False, True, True]), np.array([0.5, 0.25, 0.75, 0.5])
     >>> [round(x, 2) for x in event_ratio(hit, prob, None, 0.9)]
-    [1.5, 0.93, 2.42, 0.43]
+    [1.5, 0.93, 2.41, 0.43]
     """
     w = np.ones(len(hit)) if weight is None else weight.values
     observed, expected, total = float(w @ hit), float(w @ prob), float(w.sum())

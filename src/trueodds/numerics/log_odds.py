@@ -86,7 +86,21 @@ def log_sigmoid(log_odds: Floats | np.float64) -> Floats:
 
 @dataclass(frozen=True)
 class LogOddsRows:
-    """Log-odds in any order, some of them perhaps infinite, with the weight of each class."""
+    """Log-odds in any order, some of them perhaps infinite, with the weight of each class.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n,)
+    n_neg, n_pos : ndarray of shape (n,)
+        Weight of the negatives and of the positives in each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueodds.calibrators import LogOddsRows
+    >>> LogOddsRows(np.array([-1.0, 2.0]), np.array([3.0, 1.0]), np.array([0.0, 2.0])).total
+    6.0
+    """
 
     z: Floats
     n_neg: Floats

@@ -106,6 +106,17 @@ class CurveFit(ABC):
     Subclasses add their parameters and write :meth:`at`. Outside of [lower, upper] the map is
     constant. ``gradient`` is relative; only the sign of ``mean_slope`` matters: whether the
     curve rises.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from trueodds.calibrators import CurveFit
+    >>> @dataclass(frozen=True)
+    ... class Doubled(CurveFit):
+    ...     def at(self, z):
+    ...         return 2 * z
+    >>> Doubled(upper=3.0)(1.0)
+    2.0
     """
 
     lower: float = -np.inf
@@ -184,6 +195,25 @@ def fit_curve(
         their frequencies.
     continued : bool, default=True
         Whether the curve goes on beyond the scores seen in fitting.
+
+    Examples
+    --------
+    A shift of the log-odds, which is the difference of the logits of the two means:
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from trueodds.calibrators import CurveFit, fit_curve
+    >>> from trueodds.rows import Rows
+    >>> @dataclass(frozen=True)
+    ... class Shift(CurveFit):
+    ...     by: float
+    ...     def at(self, z):
+    ...         return z + self.by
+    >>> def fit(rows):
+    ...     return Shift(float(np.log(rows.n_pos.sum() / rows.n_neg.sum()) - rows.z.mean()))
+    >>> rows = Rows.read([0.5, 0.5, 0.5, 0.5], [0, 0, 0, 1], scale="probability")
+    >>> round(fit_curve(rows, "probability", fit, separable_by=None).by, 4)
+    -1.0986
     """
 
     def fit_finite(finite: LogOddsRows) -> F:

@@ -48,6 +48,7 @@ from trueodds.report._sections import (
     headline_figures,
     method_rows,
     uncertainty,
+    validate_groups,
     validation_section,
 )
 from trueodds.report._verdict import diagnose, verdict
@@ -269,6 +270,7 @@ def build_report(
             with_groups = pooled_forecasts["group"]
             found = group_table(columns, rows, held_out, with_groups, level=level)
             add_pooled(by_group, found, method_rows(pooled)[-1])
+        validate_groups(by_group, columns, rows, level=level)
         diagnosis = diagnose(rows, by_group, seed, level)
         judged = verdict(
             diagnosis,

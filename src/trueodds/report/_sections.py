@@ -38,6 +38,7 @@ __all__ = [
     "headline_figures",
     "method_rows",
     "uncertainty",
+    "validate_groups",
     "validation_section",
 ]
 
@@ -262,6 +263,7 @@ def group_table(
             "before": _side(test),
             "after": None if then is None else _side(then),
             "pooled": None,
+            "validation": None,
         }
         for test, then in pairs
     ]
@@ -277,6 +279,40 @@ def group_table(
         "pooled_gain": None,
         "worst": entries[:MAX_LISTED],
     }
+
+
+def validate_groups(
+    table: dict[str, Any], columns: list[GroupColumn], rows: ReportRows, *, level: float
+) -> None:
+    """Add O:E, intercept, slope, ICI and C statistic of the listed groups, for two classes."""
+    if not (rows.binary and table["worst"]):
+        return
+    listed = {(entry["column"], entry["value"]): entry for entry in table["worst"]}
+    names = {}
+    for column in columns:
+        kept = [str(k) if (column.name, v) in listed else "" for k, v in enumerate(column.names)]
+        names[column.name] = np.array(kept, dtype=object)[column.codes[rows.index]]
+    found = validation_report(
+        rows.codes,
+        rows.prob,
+        level=level,
+        groups=names,
+        sample_weight=rows.weight,
+        classes=[0, 1],
+    )
+    texts = {column.name: column.names for column in columns}
+    for group in found.groups:
+        if not group.value:
+            continue
+        entry = listed[group.column, texts[group.column][int(group.value)]]
+        entry["validation"] = {
+            name: {key: number(getattr(getattr(group, name), key)) for key in ENDS}
+            for name in FIGURES_OF_GROUPS
+        }
+
+
+ENDS = ("estimate", "low", "high")
+FIGURES_OF_GROUPS = ("observed_expected", "intercept", "slope", "ici", "c_statistic")
 
 
 def add_pooled(table: dict[str, Any], pooled: dict[str, Any], method: dict[str, Any]) -> None:

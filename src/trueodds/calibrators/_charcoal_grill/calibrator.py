@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -122,6 +122,9 @@ class CharcoalGrillCalibrator(Calibrator):
     bias: bool = True
     fit_width: bool = False
     regularization: float = 1e-2
+    moved: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("solver", "random_state"), "trueodds_studies.papers.grill.PaperGrill"
+    )
     _on_raw_logits = False
 
     def _check_options(self) -> None:

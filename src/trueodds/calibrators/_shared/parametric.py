@@ -48,7 +48,22 @@ def fit_log_odds_map(
 
 
 def warn_of_curve(fit: CurveFit) -> None:
-    """Warn about problems in the fit of a curve of the log-odds."""
+    """Warn about problems in the fit of a curve of the log-odds.
+
+    Parameters
+    ----------
+    fit : CurveFit
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from trueodds.calibrators import CurveFit, warn_of_curve
+    >>> @dataclass(frozen=True)
+    ... class Doubled(CurveFit):
+    ...     def at(self, z):
+    ...         return 2 * z
+    >>> warn_of_curve(Doubled())
+    """
     if fit.separable:
         warn_separable()
     if not fit.converged:

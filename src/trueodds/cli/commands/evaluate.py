@@ -65,6 +65,7 @@ MaxGroups = Annotated[
 def evaluate(
     data: LabeledRowOptions,
     group: o.Group = None,
+    cluster: o.Cluster = None,
     max_groups: MaxGroups = 100,
     validation: WithValidation = False,
     threshold: Thresholds = None,
@@ -84,9 +85,15 @@ def evaluate(
     trueodds evaluate 'scores/*.csv' --score p --label y --group country
     trueodds evaluate patients.csv --score risk --label died --validation --threshold 0.1
     trueodds evaluate scores.csv -s p_cat -s p_dog -s p_fox --label animal --json
+    trueodds evaluate labels.csv -s p -l y --group label --cluster post
     """
     refuse_margins(data.input_scale)
     options = {"level": level, "n_resamples": resamples, "random_state": data.seed}
+    if cluster is not None:
+        _evaluate_clusters(
+            *(data, cluster, group or [], validation, threshold or [], tolerance, options, as_json)
+        )
+        return
     columns = data.columns(groups=tuple(group or ()))
     with data.open(columns) as source:
         prepared = data.prepare(source, columns, as_probability=True)
@@ -94,8 +101,24 @@ def evaluate(
             result, table = _whole(data, prepared, options)
         groups = _groups(data, prepared, max_groups, level, resamples) if group else None
         section = _validation(data, prepared, validation, threshold or [], options)
-    finding = result.finding(tolerance, groups["groups"] if groups else None)
     notes = [*prepared.classes.notes(table), *_doubts(result)]
+    finding = result.finding(tolerance, groups["groups"] if groups else None)
+    _emit(data, prepared, result, groups, section, finding, notes, level, as_json=as_json)
+
+
+def _emit(
+    data: LabeledRowOptions,
+    prepared: Prepared,
+    result: Evaluation | ClassEvaluation,
+    groups: dict[str, Any] | None,
+    section: Validation | None,
+    finding: str,
+    notes: list[str],
+    level: float,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the results, or one JSON document of them."""
     if as_json:
         content = {"file": data.file, **prepared.describe(), "level": level, "notes": notes}
         content["evaluation"] = result.to_dict()
@@ -111,6 +134,78 @@ def evaluate(
         section.show()
     if groups is not None:
         _show_groups(groups)
+
+
+def _evaluate_clusters(
+    data: LabeledRowOptions,
+    cluster: str,
+    group: list[str],
+    validation: bool,
+    thresholds: list[float],
+    tolerance: float,
+    options: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """The same of rows in clusters, which are read into memory: a table of counts has none."""
+    from trueodds.cli.rows.read import read_rows
+    from trueodds.metrics import evaluate_groups, multicalibration_error
+    from trueodds.metrics._clusters import read_clusters
+    from trueodds.metrics._evaluation import evaluate_clusters
+    from trueodds.metrics._groups import group_counts, read_grouped
+    from trueodds.metrics._sample import read_kept
+
+    if validation or thresholds:
+        raise UsageError(
+            "--validation and --threshold take no --cluster; in Python, pass clusters= to "
+            "validation_report."
+        )
+    columns = data.columns(groups=(*group, cluster))
+    with data.open(columns) as source:
+        prepared = data.prepare(source, columns, as_probability=True)
+        rows = read_rows(prepared, data.max_rows, data.seed)
+    if rows.is_sample:
+        note(f"a sample of {len(rows):,} of {rows.n_available:,} rows is used (--max-rows).")
+    of_row = rows.groups.pop(cluster)
+    missing = sum(value is None or value != value for value in of_row.tolist())
+    if missing:
+        raise UsageError(f"the column {cluster!r} of --cluster has {missing:,} missing values.")
+    scores = rows.scores
+    if data.input_scale == "logit" and scores.ndim == 2:
+        from trueodds.numerics.softmax.logits import softmax
+
+        scores = softmax(scores)
+    given: dict[str, Any] = {"sample_weight": rows.weight, "classes": range(rows.n_classes)}
+    with working("measuring"):
+        sample, kept = read_kept(rows.codes, scores, **given)
+        own = read_clusters(of_row, scores, kept)
+        result = evaluate_clusters(sample, own, **options)
+        groups = None
+        if rows.groups:
+            view, read, kept, event = read_grouped(
+                rows.codes, scores, rows.groups, rows.weight, None, given["classes"]
+            )
+            found = (
+                group
+                for column in read
+                for group in group_counts(column, column.codes[kept], view, event, cluster=own)
+            )
+            segments = multicalibration_error(
+                *(rows.codes, scores, rows.groups),
+                clusters=of_row,
+                n_resamples=options["n_resamples"],
+                random_state=options["random_state"],
+                **given,
+            )
+            groups = {
+                **evaluate_groups(found, level=options["level"]),
+                "multicalibration": {**segments.to_dict(), "finding": str(segments)},
+                "left_out": 0,
+            }
+    n_clusters = int(own.max()) + 1
+    notes = [f"Intervals and tests take the {n_clusters:,} values of {cluster} as independent."]
+    finding = result.finding(tolerance, groups["groups"] if groups else None)
+    level = options["level"]
+    _emit(data, prepared, result, groups, None, finding, notes, level, as_json=as_json)
 
 
 def _whole(
@@ -276,7 +371,8 @@ def _show_groups(groups: dict[str, Any]) -> None:
         "whole or in a range of scores."
     )
     say(groups["worst_group"]["finding"])
-    say(groups["multicalibration"]["finding"])
+    if len({entry["column"] for entry in groups["groups"]}) > 1:  # segments combine columns
+        say(groups["multicalibration"]["finding"])
     if groups["left_out"]:
         say(f"{groups['left_out']:,} smaller groups were not evaluated (--max-groups).")
 

@@ -106,7 +106,7 @@ def monitor(
     unknown = [kind for kind in fail_on or () if kind not in DELIVERIES]
     if unknown:
         raise UsageError(f"--fail-on must be one of {', '.join(DELIVERIES)}; got {unknown[0]}.")
-    fitted = o.load_map(map_file)
+    fitted = o.load_map(map_file, data.files)
     paths = find_files(data.files)
     for output in (state, html, metrics):
         if output is not None:

@@ -118,7 +118,7 @@ def stream(
 
     from_lines = STANDARD_INPUT in data.files
     _check_options(data, from_lines, replayed, map_out, map_every, as_json)
-    fitted = o.load_map(map_file)
+    fitted = o.load_map(map_file, data.files)
     paths = [] if from_lines else find_files(data.files)
     for target in (state, output, map_out):
         if target is not None:

@@ -19,15 +19,15 @@ Method = Annotated[
     Literal["closed_test", "none", "intercept", "logistic", "curve"],
     o.result_option("--method", "-m", help="'closed_test' chooses among the others."),
 ]
-Alpha = Annotated[float, o.result_option("--alpha", min=0.001, max=0.5, help="Level of the tests.")]
-Tolerance = Annotated[
+Alpha = Annotated[
     float,
     o.result_option(
-        "--tolerance",
-        min=0.0,
-        max=1.0,
-        help="Share of the log-loss that a simpler update may lose.",
+        "--alpha", metavar="SHARE", parser=o.share(0.001, 0.5), help="Level of the tests."
     ),
+]
+Tolerance = Annotated[
+    float,
+    o.share_option("--tolerance", help="Share of the log-loss that a simpler update may lose."),
 ]
 Output = Annotated[
     str | None, o.result_option("--output", "-o", metavar="MAP.JSON", help="Save the update here.")
@@ -61,6 +61,8 @@ def update(
     if output is not None:
         check_target(output, force=force)
     prepared, rows = data.read()
+    if rows.n_classes > 2:
+        raise UsageError("an update is for two classes; 'trueodds fit' learns several together.")
     found = update_model(
         rows.codes,
         rows.scores,

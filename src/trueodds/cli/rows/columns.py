@@ -98,8 +98,8 @@ def map_features(fitted: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         raise InputError(
             "the map's features have no names, so the command cannot find their columns."
         )
-    known = zip(names, getattr(fitted, "categories", ()), strict=True) if names else ()
-    return names, tuple(name for name, categories in known if categories is not None)
+    known = zip(fitted.features, getattr(fitted, "categories", ()), strict=True) if names else ()
+    return names, tuple(n for n, categories in known if n in names and categories is not None)
 
 
 def refuse_margins(scale: InputScale) -> None:

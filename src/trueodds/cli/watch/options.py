@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trueodds.cli.options import data_option, result_option, rows_option
+from trueodds.cli.options import data_option, group_option, result_option, rows_option
 from trueodds.cli.rows.columns import ColumnNames, map_features
 from trueodds.cli.rows.options import LabelOptions, ReadingOptions
 
@@ -86,9 +86,7 @@ class WatchedRowOptions(DeliveryOptions):
 
     group: Annotated[
         str | None,
-        data_option(
-            "--group", "-g", metavar="COLUMN", help="Column of groups to monitor separately."
-        ),
+        group_option(help="Column of groups to monitor separately."),
     ] = None
 
     @property

@@ -114,6 +114,9 @@ def with_numbers(X: Any, columns: Sequence[RowColumn], numbers: Floats) -> Any:
         if column.is_free:
             values = _as_kind(numbers[:, k], column.dtype)
             own = nw.new_series(given.name, values, given.dtype, backend=frame.implementation)
+            if hasattr(X, "iloc"):  # where a nullable type has the same name
+                native = own.to_native().astype(given.to_native().dtype)
+                own = nw.from_native(native, series_only=True)
         else:
             own = nw.maybe_reset_index(given[places[:, k]])
         made.append(own.to_frame())

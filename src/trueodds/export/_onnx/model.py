@@ -134,9 +134,13 @@ def to_onnx(model: Any, X: Any = None, *, check: bool = True) -> Any:
         inputs, own = [("X", doubles([None, int(model.n_features_in_)]))], [np.dtype(float)]
     else:
         inputs, own = _types_of(X)
-    numbers = {}
-    if isinstance(X, np.ndarray) or hasattr(X, "iloc"):  # scikit-learn makes float64 of polars
-        numbers = {name: dtype for (name, _), dtype in zip(inputs, own, strict=True) if dtype}
+    # Of polars and of pandas' nullable numbers scikit-learn makes float64.
+    given = X.dtypes if hasattr(X, "iloc") else [getattr(X, "dtype", None)]
+    numbers = {
+        name: dtype if isinstance(kind, np.dtype) else np.dtype(float)
+        for (name, _), dtype, kind in zip(inputs, own, given, strict=False)
+        if dtype is not None
+    }
     precision = Precision(tree_operator=True, rounded=False, types=numbers)
     graph = _written(model, inputs, precision)
     kinds = {node.op_type for node in graph.graph.node}

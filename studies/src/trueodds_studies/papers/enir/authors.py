@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,8 @@ class AuthorsENIR(ENIRCalibrator):
     >>> AuthorsENIR().fit([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 1]).n_bins_
     array([3])
     """
+
+    moved: ClassVar[dict[str, str]] = {}
 
     max_models: int | None = None
 

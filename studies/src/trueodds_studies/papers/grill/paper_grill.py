@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +80,7 @@ class PaperGrill(CharcoalGrillCalibrator):
 
     random_state: int | None = None
 
+    moved: ClassVar[dict[str, str]] = {}
     _on_raw_logits = True
 
     def _check_options(self) -> None:
