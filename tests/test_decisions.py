@@ -356,3 +356,19 @@ def test_thresholds_lie_in_the_half_open_interval(bad, shown):
     with pytest.raises(InputError, match=rf"0 <= threshold < 1; got {shown}\."):
         net_benefit([0, 1], [0.1, 0.9], bad)
     assert net_benefit([0, 1], [0.1, 0.9], 0.0) == 0.5
+
+
+def test_the_cost_curve_has_each_threshold_once_and_begins_where_all_are_acted_on():
+    for p in ([0.0, 0.0, 0.3, 0.8], [0.1, 0.1, 0.3, 0.8]):
+        curve = cost_curve([0, 1, 0, 1], p, cost_fp=1, cost_fn=4)
+        assert curve.threshold[0] == 0
+        assert (np.diff(curve.threshold) > 0).all()
+        assert curve.cost[0] == pytest.approx(2 / 4)  # both negatives are acted on
+
+
+def test_actions_that_cost_the_same_whatever_happens_are_a_choice_by_expected_cost():
+    # A false alarm costs what no action costs: acting is never worse, and at 0 as good.
+    chosen = best_decision([0.0, 0.2, 1.0], [[1, 1], [4, 1]])
+    np.testing.assert_array_equal(chosen, [1, 1, 1])
+    # No cost depends on the action: the last action of equal ones.
+    np.testing.assert_array_equal(best_decision([0.0, 0.5, 1.0], [[1, 1], [2, 2]]), [1, 1, 1])

@@ -1,5 +1,6 @@
 """Whatever is wrong: one sentence, a code that is not zero, and nothing left behind."""
 
+import errno
 import os
 import re
 import stat
@@ -346,3 +347,39 @@ def test_a_thousand_score_columns_do_not_exceed_the_depth_of_the_engine(run, tmp
     path.write_text("\n".join(lines) + "\n")
     result = run("evaluate", path, "-s", "p_*", "-l", "y")
     assert (result.code, result.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("“quoted”", "cp1252"),  # quotation marks and the euro are control characters of latin-1
+        ("12 €", "cp1252"),
+        ("Größe", "latin-1"),
+    ],
+)
+def test_the_proposed_encoding_has_the_characters_of_the_file(run, tmp_path, text, encoding):
+    path = tmp_path / "bad.csv"
+    lines = ["p,y,name", *(f"0.{1 + k % 9},{k % 2},{text}" for k in range(40))]
+    path.write_bytes("\n".join(lines).encode(encoding))
+    result = run("evaluate", path, "-s", "p", "-l", "y")
+    assert result.code == 1
+    assert result.err.count(f"--encoding {encoding}") == 1
+    assert "--encoding" not in result.err.replace(f"--encoding {encoding}", "")
+
+
+def test_a_folder_that_cannot_be_written_is_named_without_the_temporary_file(
+    run, data, tmp_path, monkeypatch
+):
+    opened = os.open
+
+    def read_only(path, flags, *more, **options):
+        if str(path).endswith(".tmp"):
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        return opened(path, flags, *more, **options)
+
+    monkeypatch.setattr(os, "open", read_only)
+    target = tmp_path / "map.json"
+    result = run("fit", data / "scores.csv", "-s", "p", "-l", "y", "-m", "beta", "-o", target)
+    assert result.code == 1
+    assert f"cannot write to the folder {tmp_path}: read-only file system." in result.err
+    assert ".tmp" not in result.err

@@ -82,6 +82,7 @@ def test_bad_rows_are_refused_on_the_engine(frame):
     for column, value, problem in (
         ("p_ant", None, r"'p_ant' is missing in 1"),
         ("p_bee", 1.5, r"'p_bee' is outside \[0, 1\] in 1 \(for example 1.5\)"),
+        ("p_cat", 0.0, r"'p_ant \+ p_bee \+ p_cat' is not 1 in 1 \(for example 0.9\)"),
         ("p_cat", 0.9, r"'p_ant \+ p_bee \+ p_cat' is not 1 in 1 \(for example 1.8\)"),
     ):
         bad = frame.copy()

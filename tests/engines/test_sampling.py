@@ -1,10 +1,12 @@
 """Samples of rows: even, without repetition, the same every time, in the order of the rows."""
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from trueodds.engines.sample import sample_positions, take_positions
+from trueodds.engines.checks import WeightColumns
+from trueodds.engines.sample import sample_class_rows, sample_positions, take_positions
 
 
 def test_samples_are_even_and_without_repetition():
@@ -31,3 +33,29 @@ def test_positions_among_billions_of_rows_differ_and_are_spread_evenly(n_rows):
     assert len(drawn) == 10_000
     quarters = np.bincount(drawn // (n_rows // 4), minlength=4)
     assert np.abs(quarters - 2500).max() < 200
+
+
+def test_a_sample_with_a_rare_class_weighs_what_the_frame_weighs():
+    rng = np.random.default_rng(0)
+    n = 40_000
+    label = np.where(rng.random(n) < 0.001, "rare", np.where(rng.random(n) < 0.6, "a", "b"))
+    weight = rng.choice([1.0, 3.0], n)
+    p = rng.dirichlet(np.ones(3), n)
+    columns = {f"p{k}": p[:, k] for k in range(3)}
+    frame = duckdb.from_arrow(pa.table({**columns, "label": label, "w": weight}))
+    for given in (None, "w"):
+        found = sample_class_rows(
+            frame, ["p0", "p1", "p2"], "label", WeightColumns(given), 4000, "probability"
+        )
+        assert found.is_sample
+        assert abs(len(found.labels) - 4000) < 400
+        assert (found.labels == "rare").sum() == (label == "rare").sum()  # taken whole
+        drawn = np.asarray(found.weight.values)
+        true = weight if given else np.ones(n)
+        for name in ("a", "b", "rare"):
+            share = drawn[found.labels == name].sum() / drawn.sum()
+            expected = true[label == name].sum() / true.sum()
+            assert share == pytest.approx(expected, rel=0.06 if name != "rare" else 0.05), (
+                given,
+                name,
+            )

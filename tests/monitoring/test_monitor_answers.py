@@ -7,6 +7,7 @@ from scipy.special import expit, logit, xlogy
 
 from support.naive_monitor import stream
 from trueodds import CalibrationMonitor
+from trueodds.exceptions import InputError
 from trueodds.monitoring import ForecastComparison
 from trueodds.monitoring._bets import MAX_STRETCHES, History
 from trueodds.monitoring._diagnosis import (
@@ -246,3 +247,26 @@ def test_equal_forecasts_are_rarely_told_apart():
         old = 1 / (1 + np.exp(-(z + noise)))
         wrong += ForecastComparison().update(p, old, y).winner == "new"
     assert wrong / 200 <= 0.05
+
+
+def test_an_importance_of_one_is_a_row_and_more_is_refused():
+    p, y = [0.2, 0.7, 0.4], [0, 1, 1]
+    plain = CalibrationMonitor().update(p, y)
+    whole = CalibrationMonitor().update(p, y, sample_weight=[1.0, 1.0, 1.0])
+    assert whole.e_value == plain.e_value
+    with pytest.raises(InputError, match=r"sample_weight must be at most 1 in a stream; got 1\.0"):
+        CalibrationMonitor().update(p, y, sample_weight=[1.0, 1.01, 1.0])
+
+
+def test_forecasts_that_are_too_extreme_are_a_slope_without_expected_and_observed():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.02, 0.98, 6000)
+    true = 1 / (1 + np.exp(-0.4 * np.log(p / (1 - p))))
+    regions = CalibrationMonitor().update(p, rng.random(6000) < true).regions
+    found = [place for place in regions if place.kind == "slope"]
+    assert [(place.name, place.direction) for place in found] == [("all rows", "too extreme")]
+    assert (found[0].expected, found[0].observed) == (None, None)
+    # The other way round: forecasts that are not extreme enough.
+    true = 1 / (1 + np.exp(-2.2 * np.log(p / (1 - p))))
+    regions = CalibrationMonitor().update(p, rng.random(6000) < true).regions
+    assert [place.direction for place in regions if place.kind == "slope"] == ["not extreme enough"]

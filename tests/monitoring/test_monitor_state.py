@@ -177,3 +177,13 @@ def test_the_monitor_of_a_scheduled_job_is_read_from_its_state(tmp_path):
     monitor.save(tmp_path / "alone.json")
     with pytest.raises(StateFormatError, match="not the state of a scheduled job"):
         Watch.load(tmp_path / "alone.json")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [(1, 15.5), (1, -15.5), (2, -1e-9), (3, -1.0), (4, 7.5)]
+)
+def test_an_impossible_clock_is_refused(state, place, value):
+    broken = copy.deepcopy(state)
+    broken["stream"]["clock"][place] = value
+    with pytest.raises(StateFormatError, match=r"state\.stream\.clock"):
+        CalibrationMonitor.from_dict(broken)

@@ -10,6 +10,7 @@ from report_samples import HOSTILE
 from trueodds.basics.wording import fixed, places_of
 from trueodds.report import Report, build_report
 from trueodds.report._page import embedded_json
+from trueodds.report._svg import uncertainty_lines
 
 
 class Page(HTMLParser):
@@ -100,7 +101,10 @@ def test_the_drawn_gains_have_an_axis(binary_report):
     page = binary_report.to_html()
     foot = page[page.index("<tfoot") : page.index("</tfoot>")]
     ticks = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)</text>', foot)
-    assert (ticks[0][1], ticks[2][1]) == ("0", "+10%")
+    assert ticks[0][1] == "0"
+    assert len(ticks) >= 2
+    assert all(re.fullmatch(r"\+\d+%", text) for _, text in ticks[1:])
+    assert page.count(f">{ticks[-1][1]}</text>") == 2  # above the table, too
     assert [float(x) for x, _ in ticks] == sorted(float(x) for x, _ in ticks)
 
 
@@ -159,3 +163,21 @@ def test_half_a_character_in_a_label_is_escaped(tmp_path):
     y = np.where(np.arange(60) % 3 == 0, "\ud800b", "a")
     made = build_report(p, y, classes=["a", "\ud800b"], calibrators=["logistic"])
     assert "\\ud800b" in made.save(tmp_path / "r.html").read_text("utf-8")
+
+
+def test_scores_that_rank_the_wrong_way_round_are_noted_on_the_page():
+    rng = np.random.default_rng(0)
+    p = rng.random(800)
+    y = (rng.random(800) < p).astype(int)
+    remedy = "pass classes=[1, 0]"
+    assert remedy in build_report(1 - p, y, calibrators=["beta"]).to_html()
+    assert remedy not in build_report(p, y, calibrators=["beta"]).to_html()
+
+
+def test_the_map_of_probabilities_is_drawn_with_its_diagonal_even_if_a_score_is_0():
+    for lowest in (0.0, 0.05):
+        content = {"score": [lowest, 0.5, 1.0], "probability": [0.1, 0.4, 0.8]}
+        content |= {"low": [0.05, 0.3, 0.7], "high": [0.2, 0.5, 0.9]}
+        assert uncertainty_lines(content)["diagonal"] is not None
+    content["score"] = [-2.0, 0.0, 1.0]  # decision values
+    assert uncertainty_lines(content)["diagonal"] is None

@@ -1,5 +1,7 @@
 """The page of a monitor in a real Chromium, with a missing, a late and a changed day."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -151,3 +153,23 @@ def test_ticks_of_large_e_values_are_powers_of_ten_and_include_one(browser, tmp_
     page.goto(path.as_uri())
     texts = page.locator(".plot svg").first.locator("text").all_text_contents()
     assert [text for text in texts if text.startswith("1")] == ["1", "10⁶", "10¹²", "10¹⁸", "10²⁴"]
+
+
+def test_a_missing_hour_has_its_minutes_and_a_missing_day_has_none():
+    periods = [line("2026-10-06 04:00"), line("2026-10-08 07:00")]
+    missing = ["2026-10-06 05:00:00", "2026-10-07 00:00:00", "2026-10-07 06:30:00"]
+    summary = {**CalibrationMonitor().update([0.2, 0.7], [0, 1]).summary(), "missing": missing}
+    html = render_timeline("Hourly", periods, summary)
+    rows = re.findall(r'<tr class="missing"><th scope="row">([^<]*)</th>', html)
+    assert rows == ["2026-10-07 06:30:00", "2026-10-07", "2026-10-06 05:00"]
+
+
+def test_the_band_of_observed_over_expected_stays_in_its_box():
+    wide = {"ratio_low": 0.001, "ratio_high": 400.0}
+    periods = [line("2026-10-01") | wide, line("2026-10-02")]
+    html = render_timeline("Nightly", periods, CalibrationMonitor().summary())
+    corners = re.search(r'<polygon class="band" points="([^"]*)"', html).group(1).split()
+    heights = [float(corner.split(",")[1]) for corner in corners]
+    assert len(heights) == 4
+    assert min(heights) == 12  # the top of the box
+    assert max(heights) == 260 - 42  # its axis
