@@ -159,8 +159,8 @@ def _check_row_sums(array: Floats, words: Words) -> None:
     if row >= 0:
         off = np.abs(array.sum(axis=1) - 1) > ROW_SUM_TOLERANCE
         hint = (
-            " If a row can have several labels, take one column at a time; if one class is right, "
-            "and each column is a score of its own, use OneVsRestCalibrator."
+            " If a row can have several labels, take one column at a time. If only one class is "
+            "right and the columns are separate scores, use OneVsRestCalibrator."
         )
         limits = (1 - ROW_SUM_TOLERANCE, 1 + ROW_SUM_TOLERANCE)
         raise InputError(
