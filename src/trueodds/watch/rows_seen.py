@@ -310,9 +310,10 @@ class RowArrays:
         """Positions of the rows that ``take`` selects, in the order in which they are counted.
 
         Rows of one time are shuffled, because a file that is sorted by its labels must not look
-        like a change in the middle of the day. Their order depends on nothing but these rows: the
-        n-th of equal rows has a place of its own, and a hash of the rows says which one is the
-        n-th. Without times, the order is that of the files.
+        like a change in the middle of the day. Their order depends on nothing but these rows:
+        places are hashes of rows without labels, numbered if equal, and a second hash decides
+        which label gets which of the equal rows' numbers. Without times, the order is that of the
+        files.
         """
         rows = np.flatnonzero(take)
         if self.moments is None:

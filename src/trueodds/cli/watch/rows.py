@@ -90,7 +90,7 @@ def time_rule(
 ) -> TimeRule:
     """Look at a column of times: numbers, dates, texts in ISO form or in a form that is given.
 
-    Numbers that are not said to be times order the rows, and each is a period. If a run has too
+    Numbers order the rows, and each is a period unless ``time_format`` makes them times. If a run has too
     many, it is one period.
     """
     kind, column = source.kinds[name], quoted(name)
