@@ -90,8 +90,8 @@ def time_rule(
 ) -> TimeRule:
     """Look at a column of times: numbers, dates, texts in ISO form or in a form that is given.
 
-    Numbers order the rows, and each is a period unless ``time_format`` makes them times. If a run has too
-    many, it is one period.
+    Numbers order the rows, and each is a period unless ``time_format`` makes them times. If a run
+    has too many, it is one period.
     """
     kind, column = source.kinds[name], quoted(name)
     found, is_unix = "time", time_format in UNIX
