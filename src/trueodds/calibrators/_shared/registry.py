@@ -6,12 +6,13 @@ of the group ``trueodds.calibrators``. A class is imported when it is first used
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from trueodds.basics.shown import shown
+from trueodds.basics.shown import shown, suggestion
 from trueodds.exceptions import InputError, PluginError, TrueoddsWarning, warn_user
 
 if TYPE_CHECKING:
@@ -60,6 +61,17 @@ METHODS = {
     "venn_abers": "_venn_abers:VennAbersCalibrator",
 }
 """The module and the class of each method of this package."""
+OTHER_NAMES = {
+    "platt": "logistic",
+    "platt_scaling": "logistic",
+    "sigmoid": "logistic",
+    "binning": "histogram",
+    "pava": "isotonic",
+    "default": "auto",
+}
+"""What other libraries and papers call a method."""
+LIKE = 0.75
+"""Similarity from which an unknown name is one of these, misspelled."""
 GROUP = "trueodds.calibrators"
 
 
@@ -124,9 +136,10 @@ def find_calibrator(name: str) -> type[Any]:
     elif name in _foreign():
         kind = _loaded(_foreign()[name])
     else:
-        raise InputError(
-            f"no method is named {shown(name)}; available: {', '.join(calibrator_names())}."
-        )
+        other = difflib.get_close_matches(name.casefold(), OTHER_NAMES, 1, LIKE)
+        meant = OTHER_NAMES[other[0]] if other else name
+        hint = suggestion(meant, [meant] if other else calibrator_names(), has="there are")
+        raise InputError(f"unknown method {shown(name)}; {hint}")
     return kind
 
 
