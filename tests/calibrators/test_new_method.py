@@ -278,6 +278,14 @@ def test_a_method_is_looked_up_without_importing_the_others():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_an_unknown_method_is_answered_with_the_known_ones():
-    with pytest.raises(trueodds.exceptions.InputError, match=r"no method is named 'gama'.*beta"):
-        trueodds.calibrators.find_calibrator("gama")
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("Sigmoid", "did you mean 'logistic'"),
+        ("betta", "did you mean 'beta'"),
+        ("zzz", "there are 'abb', .*'venn_abers'"),
+    ],
+)
+def test_an_unknown_method_is_answered_with_the_known_ones(name, answer):
+    with pytest.raises(trueodds.exceptions.InputError, match=f"unknown method '{name}'; {answer}"):
+        trueodds.calibrators.find_calibrator(name)

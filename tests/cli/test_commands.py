@@ -209,7 +209,9 @@ def test_fit_shows_what_the_map_does_to_rare_events(run, rare, tmp_path):
     assert pair[0] != pair[1]
     assert pair[0] == pytest.approx(log_loss(y, p), abs=2e-6)
     assert "temperature, a formula, " in result.err
+    assert "…" not in result.err
     said = run("show", out).out
+    assert "formula            temperature, a formula, " in said
     assert f"O:E {before:.3f} [" in said
     exported = run("export", out, "--to", "sql", "--column", "p")
     assert f"{len(exported.out) / 1000:.0f} kB of SQL; temperature, a formula" in exported.err

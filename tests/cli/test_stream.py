@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -392,6 +393,28 @@ def test_an_answer_comes_before_the_next_line_is_sent(folder):
         process.terminate()
         assert process.wait(60) == 143
     assert StreamWatch.load("s.json").online.n_pending == 3
+
+
+@pytest.mark.parametrize("answers", [1_001, 2_500])
+def test_a_burst_is_saved_at_the_latest_after_1000_lines(folder, answers):
+    """Killed after so many answers, all but the last 1,000 lines are in the state."""
+    given = as_bytes({"p": 0.001 * (k % 1000), "order": k} for k in range(4000))
+    command = [sys.executable, "-m", "trueodds", *STDIN, "--max-pending", "9999"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        sender = Thread(target=process.stdin.write, args=(given,))
+        sender.start()
+        for _ in range(answers):
+            last = json.loads(process.stdout.readline())
+        process.kill()
+        sender.join()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+    state = StreamWatch.load("s.json")
+    assert state.lines.count >= last["line"] - 1000
+    assert state.lines.count % 1000 == 0
+    assert state.online.n_pending == state.lines.count
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ of the group ``trueodds.calibrators``. A class is imported when it is first used
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from trueodds.basics.shown import shown
+from trueodds.basics.shown import shown, suggestion
 from trueodds.exceptions import InputError, PluginError, TrueoddsWarning, warn_user
 
 if TYPE_CHECKING:
@@ -75,6 +76,17 @@ TIERS: dict[Tier, dict[str, str]] = {
 methods of the papers that this package is built on. ``"for comparison"``: the rest.
 """
 METHODS = {name: place for methods in TIERS.values() for name, place in methods.items()}
+OTHER_NAMES = {
+    "platt": "logistic",
+    "platt_scaling": "logistic",
+    "sigmoid": "logistic",
+    "binning": "histogram",
+    "pava": "isotonic",
+    "default": "auto",
+}
+"""What other libraries and papers call a method."""
+LIKE = 0.75
+"""Similarity from which an unknown name is one of these, misspelled."""
 GROUP = "trueodds.calibrators"
 
 
@@ -145,9 +157,10 @@ def find_calibrator(name: str) -> type[Any]:
     elif name in _foreign():
         kind = _loaded(_foreign()[name])
     else:
-        raise InputError(
-            f"no method is named {shown(name)}; available: {', '.join(calibrator_names())}."
-        )
+        other = difflib.get_close_matches(name.casefold(), OTHER_NAMES, 1, LIKE)
+        meant = OTHER_NAMES[other[0]] if other else name
+        hint = suggestion(meant, [meant] if other else calibrator_names(), has="there are")
+        raise InputError(f"unknown method {shown(name)}; {hint}")
     return kind
 
 

@@ -138,7 +138,7 @@ def stream(
             else:
                 run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
                 fresh = run.seen.look(paths)
-                lines = run.read(fresh, quiet=as_json)
+                lines = run.read(fresh)
                 out.log_events(run.seen.events)
                 forecasts.commit()
             learned = job.online.n_rows - before
@@ -148,6 +148,7 @@ def stream(
         content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
         emit_json("stream", content | out.stream_summary(job) | {"forecasts": forecasts.count})
     elif not from_lines:
+        out.say_periods(lines, watch.monitor.alpha)
         out.say_result(watch)
         for line in run.notes:
             say(line)

@@ -59,7 +59,9 @@ class LineRun:
                     for line in lines:
                         if skipped is None or not self._skip(line, skipped):
                             self._learn(line)
-                    if idle or self._unsaved >= LONGEST_WAIT:
+                        if self._unsaved >= LONGEST_WAIT:
+                            self._save()
+                    if idle:
                         self._save()
         except (InputError, KeyboardInterrupt, Terminated):
             self._save()  # all lines before the one that is wrong
