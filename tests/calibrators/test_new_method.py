@@ -63,10 +63,9 @@ def with_the_recipe_as_a_file(tmp_path_factory):
     file.write_text(recipe(), encoding="utf-8")
     registry = folder / "trueodds" / "calibrators" / "_shared" / "registry.py"
     text = registry.read_text(encoding="utf-8")
-    assert text.count("METHODS = {\n") == 1
-    registry.write_text(
-        text.replace("METHODS = {\n", f"METHODS = {{\n    {line()}\n"), encoding="utf-8"
-    )
+    tier = '    "for comparison": {\n'
+    assert text.count(tier) == 1
+    registry.write_text(text.replace(tier, f"{tier}        {line()}\n"), encoding="utf-8")
     return folder
 
 

@@ -48,8 +48,12 @@ def method_class(name: str) -> type[Any]:
         raise UsageError(f"{error} 'trueodds methods' lists all.") from None
 
 
-def chosen_methods(names: list[str] | None) -> Any:
-    """Check names, which may be joined by commas; none means those compared by default."""
+def chosen_methods(names: list[str] | None, *, all_methods: bool = False) -> Any:
+    """Check names, which may be joined by commas; none means those compared by default, or all."""
+    if all_methods:
+        if names:
+            raise UsageError("--all compares all methods, so it takes no --method.")
+        return "all"
     listed = [part.strip() for name in names or () for part in name.split(",")]
     for name in listed:
         method_class(name)

@@ -96,6 +96,7 @@ def show_table(
     """Print a table whose first ``left`` columns are text and the others numbers.
 
     Where there is little room, texts are folded, except those of the first ``whole`` columns.
+    Numbers are always whole.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -104,11 +105,13 @@ def show_table(
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
         is_text = position < left
+        longest = max(len(printable(row[position])) for row in (header, *rows))
         table.add_column(
             Text(printable(name)),
             justify="left" if is_text else "right",
-            overflow="fold" if is_text else "ellipsis",
+            overflow="fold",
             no_wrap=position < whole or not is_text,
+            min_width=None if is_text else longest,
         )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))

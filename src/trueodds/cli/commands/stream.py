@@ -111,13 +111,15 @@ def stream(
     """
     # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
     from trueodds.cli.watch import output as out
-    from trueodds.cli.watch.forecasts import Forecasts
     from trueodds.cli.watch.lines import LineRun
     from trueodds.cli.watch.run import FileRun, find_files, locked, open_stream
+    from trueodds.watch.forecasts import KINDS, Forecasts
     from trueodds.watch.sinks import StreamSink
 
     from_lines = STANDARD_INPUT in data.files
     _check_options(data, from_lines, replayed, map_out, map_every, as_json)
+    if output is not None and not output.lower().endswith(KINDS):
+        raise UsageError(f"--output must end in .csv or .jsonl; got {output}.")
     fitted = o.load_map(map_file, data.files)
     paths = [] if from_lines else find_files(data.files)
     for target in (state, output, map_out):
@@ -127,7 +129,13 @@ def stream(
         job = open_stream(state, fitted, data.time, max_pending)
         watch, before, at = job.watch, job.online.n_rows, out.time_stamp()
         with Forecasts(
-            job, state, output, to_output=from_lines, map_out=map_out, map_every=map_every
+            job,
+            state,
+            output,
+            to_output=from_lines,
+            map_out=map_out,
+            map_every=map_every,
+            log=out.log,
         ) as forecasts:
             if acknowledge and not watch.acknowledge(at):
                 out.log("--acknowledge: there is no alarm.")
@@ -140,7 +148,7 @@ def stream(
                 fresh = run.seen.look(paths)
                 lines = run.read(fresh)
                 out.log_events(run.seen.events)
-                forecasts.commit()
+                forecasts.commit(last=True)
             learned = job.online.n_rows - before
             out.log(f"{learned:,} rows learned, {forecasts.count:,} forecasts made.")
     if as_json:
