@@ -44,6 +44,7 @@ def report(
     at_most: Limit = None,
     risk: o.OfRisk = "errors",
     confidence: o.Confidence = 0.9,
+    level: o.Level = 0.9,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> None:
@@ -86,6 +87,7 @@ def report(
         at_most=at_most,
         risk=risk,
         confidence=confidence,
+        level=level,
         progress=sys.stderr.isatty(),
     )
     if as_json:
