@@ -175,7 +175,7 @@ def formula_text(metadata: dict[str, Any]) -> str:
     formula = metadata.get("losses", {}).get("formula")
     if formula is None:
         return ""
-    method, verdict = (one_line(formula[key]) for key in ("method", "verdict"))
+    method, verdict = (one_line(formula[key], 200) for key in ("method", "verdict"))
     gap, error = formula["difference"], formula["standard_error"]
     return f"{method}, a formula, {verdict} (difference of log-loss {gap:+.1g} ± {error:.1g})"
 
