@@ -236,7 +236,9 @@ def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_rep
 def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
     p, y, _ = over_confident()
     rows = compare_calibrators(p, y, calibrators=METHODS, select="one_se").rows()
-    for ours, theirs in zip(binary_report.to_json()["methods"], rows, strict=True):
+    *listed, pooled = binary_report.to_json()["methods"]
+    assert pooled["method"] == "group"  # compared with one map, not by compare_calibrators
+    for ours, theirs in zip(listed, rows, strict=True):
         assert ours["method"] == theirs["method"]
         assert ours["gain"] == pytest.approx(theirs["gain"], rel=1e-5)
 
