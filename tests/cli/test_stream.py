@@ -6,14 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 
 from support.mutate_json import Mutator
 from trueodds import LogisticCalibrator, OneVsRestCalibrator, OnlineCalibrator, load
+from trueodds.basics.files import exclusive
 from trueodds.cli import main
 from trueodds.exceptions import InputError
 from trueodds.maps import IdentityMap, LogOddsMap
@@ -217,7 +219,7 @@ def run_killed(words, moment):
 
 def _kill_at(moment):
     """Count every write, flush and save, before and after; the process ends at the n-th."""
-    from trueodds.cli.watch.forecasts import Forecasts
+    from trueodds.watch.forecasts import Forecasts
 
     steps = iter(range(10**6))
 
@@ -394,6 +396,28 @@ def test_an_answer_comes_before_the_next_line_is_sent(folder):
     assert StreamWatch.load("s.json").online.n_pending == 3
 
 
+@pytest.mark.parametrize("answers", [1_001, 2_500])
+def test_a_burst_is_saved_at_the_latest_after_1000_lines(folder, answers):
+    """Killed after so many answers, all but the last 1,000 lines are in the state."""
+    given = as_bytes({"p": 0.001 * (k % 1000), "order": k} for k in range(4000))
+    command = [sys.executable, "-m", "trueodds", *STDIN, "--max-pending", "9999"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        sender = Thread(target=process.stdin.write, args=(given,))
+        sender.start()
+        for _ in range(answers):
+            last = json.loads(process.stdout.readline())
+        process.kill()
+        sender.join()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+    state = StreamWatch.load("s.json")
+    assert state.lines.count >= last["line"] - 1000
+    assert state.lines.count % 1000 == 0
+    assert state.online.n_pending == state.lines.count
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -516,6 +540,110 @@ def test_a_state_of_another_map_and_a_shortened_output_are_refused(folder, run):
     write("b.csv", *rows(5, 1))
     assert run("stream", "map.json", "b.csv", *words[1:]).code == 0
     assert len(forecasts()) == 5
+
+
+def test_an_output_that_another_program_changed_is_refused_and_kept(folder, run):
+    words = ("stream", "map.json", "[ab].csv", *COLUMNS, "-o", "f.csv")
+    write("a.csv", *rows(20))
+    assert run(*words).code == 0
+    state, own = (folder / "s.json").read_bytes(), (folder / "f.csv").read_bytes()
+    write("b.csv", *rows(5, 1))
+    others = {
+        "is not the file that this state wrote": b"x" * (len(own) - 100) + b"y,z\n" * 500,
+        "bytes more than this state wrote": own + b"a line of mine\n",
+        "is shorter than when this state was saved": own[:-1],
+    }
+    for said, other in others.items():
+        (folder / "f.csv").write_bytes(other)
+        refused = run(*words)
+        assert (refused.code, said in refused.err) == (1, True), refused.err
+        assert (folder / "f.csv").read_bytes() == other
+        assert (folder / "s.json").read_bytes() == state
+    (folder / "f.csv").write_bytes(own)
+    assert run(*words).code == 0
+    assert len(forecasts()) == 25
+
+
+def test_a_run_that_ends_with_an_error_leaves_the_output_closed(folder, run):
+    words = ("stream", "map.json", "[ab].csv", *COLUMNS, "-o", "f.csv")
+    write("a.csv", *rows(20))
+    assert run(*words).code == 0
+    own = (folder / "f.csv").read_bytes()
+    write("b.csv", [0.5, 7.0], [0, 1])
+    assert run(*words).code == 1
+    assert (folder / "f.csv").read_bytes() == own
+    (folder / "f.csv").write_bytes(own + b"a line of mine\n")
+    (folder / "b.csv").unlink()
+    assert "bytes more than this state wrote" in run(*words).err
+
+
+def test_a_folder_that_moves_goes_on(folder, run, monkeypatch):
+    for place in ("here/out", "there"):
+        (folder / place).mkdir(parents=True)
+    (folder / "map.json").rename(folder / "here/map.json")
+    words = ("stream", "map.json", "[ab].csv", *COLUMNS, "-o", "out/f.csv")
+    monkeypatch.chdir(folder / "here")
+    write("a.csv", *rows(20))
+    assert run(*words).code == 0
+    assert str(folder) not in Path("s.json").read_text()
+    monkeypatch.chdir(folder)
+    (folder / "here").rename(folder / "there/inside")
+    monkeypatch.chdir(folder / "there/inside")
+    write("b.csv", *rows(5, 1))
+    moved = run(*words)
+    assert moved.code == 0, moved.err
+    assert len(forecasts("out/f.csv")) == 25
+
+
+def test_two_states_do_not_share_an_output(folder, run, monkeypatch):
+    """The second one comes while the first one writes."""
+    from trueodds.watch import forecasts as module
+
+    write("a.csv", *rows(20))
+    words = ("stream", "map.json", "a.csv", "-s", "p", "-l", "y", "-o", "f.csv", "--state")
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.1)
+    with exclusive("f.csv", 0) as free:
+        assert free
+        refused = run(*words, "t.json")
+    assert (refused.code, "another run is writing f.csv" in refused.err) == (1, True)
+    assert not (folder / "t.json").exists()
+    assert run(*words, "s.json").code == 0
+    own = (folder / "f.csv").read_bytes()
+    assert "is not the output of this state" in run(*words, "t.json").err
+    assert (folder / "f.csv").read_bytes() == own
+    assert not (folder / ".f.csv.lock").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_full_disk_is_named_and_the_next_run_goes_on(folder):
+    """Answers up to the last state stay; a part of a line is cut off at once."""
+    given = as_bytes({"p": 0.001 * (k % 1000), "y": k % 2} for k in range(3000))
+    (folder / "given.jsonl").write_bytes(given)
+    command = [sys.executable, "-m", "trueodds", *STDIN, "-o", "f.jsonl"]
+
+    def limited():
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_001, 100_001))
+
+    with open("given.jsonl") as source:  # noqa: PTH123
+        run = subprocess.run(
+            command, stdin=source, capture_output=True, text=True, preexec_fn=limited, check=False
+        )
+    assert run.returncode == 1
+    assert "f.jsonl: file too large." in run.stderr
+    known = StreamWatch.load("s.json").lines.count
+    assert known in (1000, 2000)
+    kept = (folder / "f.jsonl").read_text()
+    assert kept.endswith("}\n")
+    assert kept.count("\n") == known
+    with open("given.jsonl", "rb") as source:  # noqa: PTH123
+        rest = b"".join(list(source)[known:])
+    done = subprocess.run(command, input=rest, capture_output=True, check=False)
+    assert done.returncode in (0, 4)
+    assert b"bytes" not in done.stderr
+    lines = (folder / "f.jsonl").read_text().splitlines()
+    assert [json.loads(line)["line"] for line in lines] == list(range(1, 3001))
 
 
 def test_changed_states_of_a_stream_are_refused_or_work(folder, run):

@@ -216,13 +216,13 @@ def test_a_history_begins_with_0_and_increases_to_a_row_that_exists(state):
     assert CalibrationMonitor.from_dict(state).to_dict() == state
     for wrong in ([0, 64, 128, 200], [0, 64, 64, 192], [64, 0, 128, 192], [1, 64, 128, 192]):
         stretches["starts"] = wrong
-        with pytest.raises(StateFormatError, match="history.starts must"):
+        with pytest.raises(StateFormatError, match=r"history\.starts must"):
             CalibrationMonitor.from_dict(state)
     stretches["starts"] = [0, 64, 128, 199]
     assert CalibrationMonitor.from_dict(state).n_rows == 200
     for key in ("starts", "moments", "cells"):
         stretches[key] = []
-    with pytest.raises(StateFormatError, match="history.starts must begin with 0"):
+    with pytest.raises(StateFormatError, match=r"history\.starts must begin with 0"):
         CalibrationMonitor.from_dict(state)
 
 

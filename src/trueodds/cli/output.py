@@ -96,6 +96,7 @@ def show_table(
     """Print a table whose first ``left`` columns are text and the others numbers.
 
     Where there is little room, texts are folded, except those of the first ``whole`` columns.
+    Numbers are always whole.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -104,11 +105,13 @@ def show_table(
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
         is_text = position < left
+        longest = max(len(printable(row[position])) for row in (header, *rows))
         table.add_column(
             Text(printable(name)),
             justify="left" if is_text else "right",
-            overflow="fold" if is_text else "ellipsis",
+            overflow="fold",
             no_wrap=position < whole or not is_text,
+            min_width=None if is_text else longest,
         )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
@@ -175,7 +178,7 @@ def formula_text(metadata: dict[str, Any]) -> str:
     formula = metadata.get("losses", {}).get("formula")
     if formula is None:
         return ""
-    method, verdict = (one_line(formula[key], 200) for key in ("method", "verdict"))
+    method, verdict = (one_line(formula[key], 120) for key in ("method", "verdict"))
     gap, error = formula["difference"], formula["standard_error"]
     return f"{method}, a formula, {verdict} (difference of log-loss {gap:+.1g} ± {error:.1g})"
 

@@ -228,7 +228,10 @@ class CalibrationMapDisplay(Picture):
 
 
 def _grid(scale: InputScale, scores: Floats | None, drawn: CalibrationMap) -> Floats:
-    """An even grid as far as the data go, and both sides of each of the map's steps, so that these are upright."""
+    """An even grid as far as the data go.
+
+    It has both sides of each of the map's steps, so that these are upright.
+    """
     low, high = (0.0, 1.0) if scale == "probability" else (-DEFAULT_RANGE, DEFAULT_RANGE)
     finite = np.empty(0) if scores is None else scores[np.isfinite(scores)]
     if len(finite) and scale != "probability":

@@ -193,6 +193,15 @@ def rows_digest(keys: Keys, codes: npt.NDArray[np.intp]) -> int:
     return int(np.add.reduce(_mixed(keys ^ _mixed((codes + 2).astype(np.uint64)))))
 
 
+def _numbers(keys: Keys, places: Keys) -> Keys:
+    """The number of each row among those with the same key, in the order of ``places``."""
+    order = np.lexsort((places, keys))
+    ordered = keys[order]
+    numbers = np.zeros(len(keys), dtype=np.uint64)
+    numbers[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    return numbers
+
+
 def compare_rows(before: Keys, now: Keys) -> tuple[npt.NDArray[np.int8], int]:
     """Classify rows as new, counted before, or counted with another label.
 
@@ -296,6 +305,24 @@ class RowArrays:
         ends = [np.searchsorted(self._ordered, (place, place + 1)) for place in places]
         parts = [self._order[start:end] for start, end in ends]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def in_order(self, take: Any) -> Any:
+        """Positions of the rows that ``take`` selects, in the order in which they are counted.
+
+        Rows of one time are shuffled, because a file that is sorted by its labels must not look
+        like a change in the middle of the day. Their order depends on nothing but these rows:
+        places are hashes of rows without labels, numbered if equal, and a second hash decides
+        which label gets which of the equal rows' numbers. Without times, the order is that of the
+        files.
+        """
+        rows = np.flatnonzero(take)
+        if self.moments is None:
+            return rows
+        keys = self.keys[rows]
+        values = _mixed(keys ^ _mixed((self.codes[rows].astype(np.intp) + 2).astype(np.uint64)))
+        places = _mixed(values + _numbers(values, values))
+        places = _mixed(keys + _numbers(keys, places))
+        return rows[np.lexsort((places, self.moments[rows]))]
 
     def values(self, at: Any) -> Any:
         """Rows with their labels, as records keep them."""

@@ -27,7 +27,7 @@ from trueodds.watch.periods import (
 )
 from trueodds.watch.rows_seen import MOST_KEPT, FileRecord
 
-__all__ = ["EVENTS", "LinesRead", "StreamWatch", "Watch", "event_text"]
+__all__ = ["DIGEST", "EVENTS", "LinesRead", "StreamWatch", "Watch", "Written", "event_text"]
 
 FORMAT, VERSION = "trueodds-watch", 1
 KEYS = {
@@ -385,6 +385,35 @@ class LinesRead:
 
 
 @dataclass(eq=False)
+class Written:
+    """The file of forecasts of a stream.
+
+    Parameters
+    ----------
+    file : str
+        Its path from the folder of the state.
+    size : int
+        Its bytes.
+    tail : str
+        A hash of its end.
+    is_open : bool
+        Whether a run is writing it, so that there may be more.
+    """
+
+    file: str
+    size: int = 0
+    tail: str = ""
+    is_open: bool = False
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Written:
+        """A file from the state."""
+        fields = Fields(content, {"file", "size", "tail", "is_open"}, "state.output")
+        file, tail = fields.text("file", LONGEST_NAME), fields.text("tail", 2 * DIGEST)
+        return cls(file, fields.count("size"), tail, fields.flag("is_open"))
+
+
+@dataclass(eq=False)
 class StreamWatch(StateFile):
     """What ``trueodds stream`` remembers from one run to the next.
 
@@ -393,10 +422,8 @@ class StreamWatch(StateFile):
     online : OnlineCalibrator
     watch : Watch
         A monitor of the forecasts, and the files that were read.
-    output : str or None
-        The file of forecasts, as it was named.
-    written : int
-        Bytes of that file that belong to this state.
+    output : Written or None
+        The file of forecasts.
     lines : LinesRead
         What was read of standard input.
 
@@ -412,8 +439,7 @@ class StreamWatch(StateFile):
 
     online: OnlineCalibrator
     watch: Watch
-    output: str | None = None
-    written: int = 0
+    output: Written | None = None
     lines: LinesRead = field(default_factory=LinesRead)
 
     def to_dict(self) -> dict[str, Any]:
@@ -423,7 +449,7 @@ class StreamWatch(StateFile):
             "version": STREAM_VERSION,
             "online": self.online.to_dict(),
             "watch": self.watch.to_dict(),
-            "output": None if self.output is None else {"file": self.output, "size": self.written},
+            "output": None if self.output is None else vars(self.output),
             "lines": {"count": self.lines.count, "digest": self.lines.digest.hex()},
         }
 
@@ -442,8 +468,7 @@ class StreamWatch(StateFile):
             OnlineCalibrator.from_dict(fields.raw("online")), Watch.from_dict(fields.raw("watch"))
         )
         if fields.raw("output") is not None:
-            output = Fields(fields.raw("output"), {"file", "size"}, "state.output")
-            job.output, job.written = output.text("file", LONGEST_NAME), output.count("size")
+            job.output = Written.from_dict(fields.raw("output"))
         lines = Fields(fields.raw("lines"), {"count", "digest"}, "state.lines")
         digest = lines.text("digest", 2 * DIGEST)
         try:

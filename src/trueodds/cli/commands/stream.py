@@ -111,13 +111,15 @@ def stream(
     """
     # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
     from trueodds.cli.watch import output as out
-    from trueodds.cli.watch.forecasts import Forecasts
     from trueodds.cli.watch.lines import LineRun
     from trueodds.cli.watch.run import FileRun, find_files, locked, open_stream
+    from trueodds.watch.forecasts import KINDS, Forecasts
     from trueodds.watch.sinks import StreamSink
 
     from_lines = STANDARD_INPUT in data.files
     _check_options(data, from_lines, replayed, map_out, map_every, as_json)
+    if output is not None and not output.lower().endswith(KINDS):
+        raise UsageError(f"--output must end in .csv or .jsonl; got {output}.")
     fitted = o.load_map(map_file, data.files)
     paths = [] if from_lines else find_files(data.files)
     for target in (state, output, map_out):
@@ -127,7 +129,13 @@ def stream(
         job = open_stream(state, fitted, data.time, max_pending)
         watch, before, at = job.watch, job.online.n_rows, out.time_stamp()
         with Forecasts(
-            job, state, output, to_output=from_lines, map_out=map_out, map_every=map_every
+            job,
+            state,
+            output,
+            to_output=from_lines,
+            map_out=map_out,
+            map_every=map_every,
+            log=out.log,
         ) as forecasts:
             if acknowledge and not watch.acknowledge(at):
                 out.log("--acknowledge: there is no alarm.")
@@ -138,9 +146,9 @@ def stream(
             else:
                 run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
                 fresh = run.seen.look(paths)
-                lines = run.read(fresh, quiet=as_json)
+                lines = run.read(fresh)
                 out.log_events(run.seen.events)
-                forecasts.commit()
+                forecasts.commit(last=True)
             learned = job.online.n_rows - before
             out.log(f"{learned:,} rows learned, {forecasts.count:,} forecasts made.")
     if as_json:
@@ -148,6 +156,7 @@ def stream(
         content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
         emit_json("stream", content | out.stream_summary(job) | {"forecasts": forecasts.count})
     elif not from_lines:
+        out.say_periods(lines, watch.monitor.alpha)
         out.say_result(watch)
         for line in run.notes:
             say(line)

@@ -14,13 +14,13 @@ import numpy as np
 from trueodds.basics.files import parse_json
 from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING, Terminated
-from trueodds.cli.watch.forecasts import Forecasts
 from trueodds.cli.watch.options import StreamedRowOptions
 from trueodds.cli.watch.output import log
 from trueodds.cli.watch.run import known_classes
 from trueodds.engines.labels import class_of
 from trueodds.exceptions import InputError
 from trueodds.state_file import MOST_ROWS
+from trueodds.watch.forecasts import Forecasts
 from trueodds.watch.sinks import StreamSink
 from trueodds.watch.state import LinesRead
 
@@ -59,12 +59,14 @@ class LineRun:
                     for line in lines:
                         if skipped is None or not self._skip(line, skipped):
                             self._learn(line)
-                    if idle or self._unsaved >= LONGEST_WAIT:
+                        if self._unsaved >= LONGEST_WAIT:
+                            self._save()
+                    if idle:
                         self._save()
         except (InputError, KeyboardInterrupt, Terminated):
-            self._save()  # all lines before the one that is wrong
+            self._save(last=True)  # all lines before the one that is wrong
             raise
-        self._save()
+        self._save(last=True)
         known = self.job.lines.count
         if skipped is not None and skipped.count < known:
             raise InputError(
@@ -87,15 +89,15 @@ class LineRun:
             skipped.count = MOST_ROWS  # all that follow are new
         return True
 
-    def _save(self) -> None:
+    def _save(self, *, last: bool = False) -> None:
         self.output.flush()
-        if self._unsaved:
+        if self._unsaved or last:
             if self._labeled:
                 p, codes, counts = map(np.array, zip(*self._labeled, strict=True))
                 seen = self.job.watch.count(p, codes, counts=counts)
                 self.job.watch.add_period("standard input", False, seen)
                 self._labeled = []
-            self.output.commit()
+            self.output.commit(last=last)
             STOPPING.go_on()
             self._unsaved = 0
 

@@ -40,7 +40,8 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
         data_option(
             "--time-format",
             metavar="FORMAT",
-            help="Format of the times, such as %d.%m.%Y. Default: ISO (2026-10-01) or numbers.",
+            help="Format of the times, such as %d.%m.%Y, or unix, unix-ms, unix-us, unix-ns for "
+            "numbers since 1970. Default: ISO (2026-10-01), or numbers in order.",
         ),
     ] = None
     until: Annotated[

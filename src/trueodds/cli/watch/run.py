@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,12 +26,12 @@ from trueodds.cli.files.find import (
 )
 from trueodds.cli.files.open import DataSource, arrow_batches, leave_room, open_source
 from trueodds.cli.files.sql import as_text, quoted
-from trueodds.cli.output import say, working
+from trueodds.cli.output import working
 from trueodds.cli.rows.groups import cuts_of_texts
 from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
 from trueodds.cli.watch.options import DeliveryOptions
-from trueodds.cli.watch.output import log, period_line
+from trueodds.cli.watch.output import log
 from trueodds.cli.watch.rows import (
     WatchedRows,
     direction_note,
@@ -160,19 +160,15 @@ class FileRun:
         folder = Path(self.state).absolute().parent
         self.seen = Deliveries(self.watch, folder, self.at, partitions, log)
 
-    def read(self, fresh: list[Delivery], *, quiet: bool) -> list[dict[str, Any]]:
-        """Take all new rows; returns the line of each period, which is also printed.
+    def read(self, fresh: list[Delivery]) -> list[dict[str, Any]]:
+        """Take all new rows; returns the line of each period.
 
         Labels alone, of rows that waited before this run, come first, because they may help to
         forecast its rows; then its rows, and then their labels.
         """
-        lines = []
         alone = [one for one in fresh if self._has_labels_alone(one)]
         whole = [one for one in fresh if one not in alone]
-        for line in self._read(whole, alone):
-            lines.append(line)
-            if not quiet:
-                say(period_line(line, self.watch.monitor.alpha))
+        lines = list(self._read(whole, alone))
         self.seen.finish()
         return lines
 
@@ -206,7 +202,8 @@ class FileRun:
                     )
                     if self.sink.with_ids:
                         take = take | ((read.codes < 0) & (read.files >= 0) & ~read.held)
-                    yield from self._count(rows, take)
+                    pieces = rows.pieces(source.connection, read.in_order(take))
+                    yield from self._count(pieces)
                     if self.watch.monitor.alarm:
                         hint = direction_note(rows, self.fitted, self.sink.classes)
                         self.notes += [hint] if hint and hint not in self.notes else []
@@ -263,6 +260,7 @@ class FileRun:
                     f"and held {self.watch.kind}s before; times must be of one kind."
                 )
             self.watch.kind = rule.kind
+            self.notes += [rule.note] if rule.note else []
         rows = watched_rows(
             source,
             columns,
@@ -293,13 +291,11 @@ class FileRun:
         labeled = rows.relation.filter("label IS NOT NULL")
         self.watch.monitor.group_cuts = cuts_of_texts(labeled, "grouping", source, group)
 
-    def _count(self, rows: WatchedRows, take: Any) -> Iterator[dict[str, Any]]:
+    def _count(self, pieces: Iterable[Piece]) -> Iterator[dict[str, Any]]:
         """Hand rows to the sink, in order; yields a line after each period."""
         late: dict[str, int] = {}
-        for (period, is_late), pieces in groupby(
-            rows.pieces(take), key=lambda piece: (piece.period, piece.late)
-        ):
-            counts = sum((self.sink.take(piece) for piece in pieces), np.zeros(3))
+        for (period, is_late), own in groupby(pieces, key=lambda one: (one.period, one.late)):
+            counts = sum(map(self.sink.take, own), np.zeros(3))
             if is_late:
                 late[period] = late.get(period, 0) + int(counts[0])
             if counts[0]:
