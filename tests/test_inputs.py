@@ -338,8 +338,8 @@ REFUSED = {
         "calibrator must be a Calibrator",
     ),
     "weights of two dimensions in a monitor": (
-        lambda: CalibrationMonitor().update(P, Y, weight=np.ones((4, 2))),
-        r"weight must be 1-D; got shape \(4, 2\)",
+        lambda: CalibrationMonitor().update(P, Y, sample_weight=np.ones((4, 2))),
+        r"sample_weight must have shape \(4,\); got \(4, 2\)",
     ),
     "labels that are bytes": (
         lambda: validate_model(GaussianNB(), np.eye(4), np.array([b"n", b"y", b"n", b"y"])),

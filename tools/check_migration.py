@@ -60,6 +60,7 @@ def pairs() -> Iterator[Pair]:
 def names_of(library: str) -> dict[str, Any]:
     """The names on the page: its data, and the public names of the library's modules."""
     from sklearn.datasets import make_classification
+    from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.naive_bayes import GaussianNB
     from sklearn.svm import LinearSVC
 
@@ -68,7 +69,6 @@ def names_of(library: str) -> dict[str, Any]:
         public = getattr(module, "__all__", dir(module))
         names |= {name: getattr(module, name) for name in public if not name.startswith("_")}
     X, y = make_classification(2000, n_features=8, n_redundant=3, class_sep=0.7, random_state=0)
-    model = GaussianNB()
     fitted = GaussianNB().fit(X[:500], y[:500])
     p = fitted.predict_proba(X[500:])[:, 1].clip(1e-6, 1 - 1e-6)
     q = np.linspace(0.01, 0.99, 99)
@@ -81,7 +81,8 @@ def names_of(library: str) -> dict[str, Any]:
         "q": q,
         "P": np.column_stack([1 - p, p]),
         "Q": np.column_stack([1 - q, q]),
-        "model": model,
+        "bayes": GaussianNB(),
+        "boosted": GradientBoostingClassifier(n_estimators=20, random_state=0),
         "fitted": fitted,
         "svm": LinearSVC(),
         "trueodds": trueodds,

@@ -6,6 +6,8 @@
 An error changes one operator, constant, bound or condition: ``<`` becomes ``<=``, ``+`` becomes
 ``-``, 5 becomes 6, ``min`` becomes ``max``, a condition is reversed, ``abs`` is left out. Places
 are drawn evenly from all that the packages of ``trueodds`` have, the same for the same seed.
+Excluded are places where no result can change: types, texts, messages, the log, assertions, the
+arguments ``copy=`` and ``strict=``, and a condition whose reverse is drawn as another error.
 Everything happens in a copy of the tree; the tree itself is never changed.
 
 The tests near a package are those of its folder and those with its name, then all files of tests
@@ -106,13 +108,35 @@ def _of_text(node: ast.BinOp) -> bool:
     )
 
 
+def _is_reversed_by_itself(test: ast.expr) -> bool:
+    """The error planted in the test is already its reverse."""
+    match test:
+        case ast.Compare(ops=[op]):
+            return not isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        case ast.UnaryOp(op=ast.Not()) | ast.Constant():
+            return True
+    return False
+
+
+def _changes_nothing(node: ast.AST) -> bool:
+    """Messages, assertions, the log, and arguments that state what must hold or what is copied."""
+    match node:
+        case ast.JoinedStr() | ast.Raise() | ast.Assert():
+            return True
+        case ast.keyword(arg="copy" | "strict"):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="logger"))):
+            return True
+    return False
+
+
 def errors(tree: ast.AST, function: str = "") -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """Function, expression, and what to plant there; none in types, texts and messages."""
+    """Function, expression, and what to plant there; none where no result can change."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for node in value if isinstance(value, list) else [value]:
-            if not isinstance(node, ast.AST) or isinstance(node, ast.JoinedStr | ast.Raise):
+            if not isinstance(node, ast.AST) or _changes_nothing(node):
                 continue
             inner = function
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -120,7 +144,8 @@ def errors(tree: ast.AST, function: str = "") -> Iterator[tuple[str, ast.expr, a
             if isinstance(node, ast.If | ast.IfExp | ast.While):
                 if ast.unparse(node.test) == "TYPE_CHECKING":
                     continue
-                yield function, node.test, ast.UnaryOp(ast.Not(), node.test)
+                if not _is_reversed_by_itself(node.test):
+                    yield function, node.test, ast.UnaryOp(ast.Not(), node.test)
             if isinstance(node, ast.expr) and (new := wrong(node)) is not None:
                 yield function, node, new
             yield from errors(node, inner)

@@ -32,7 +32,7 @@ def main() -> None:
             rng = np.random.default_rng(seed)
             z = rng.logistic(size=options.rows)
             y = rng.random(options.rows) < 1 / (1 + np.exp(-z))
-            auto = AutoCalibrator(scale="logit", select="one_se").fit(factor * z, y)
+            auto = AutoCalibrator("all", scale="logit", select="one_se").fit(factor * z, y)
             chosen[auto.best_method_] += 1
         listed = ", ".join(f"{method} {n}" for method, n in chosen.most_common())
         print(

@@ -11,7 +11,7 @@ best; equal losses share their ranks; an infinite loss is the worst. It also pri
 the losses from the lowest of the pair (mean and median), and how often each method was chosen. The
 last lines are the pairs where the choice is worse than the uncalibrated scores by more than one
 standard error of the paired difference. "auto" is the choice of
-``AutoCalibrator(select="one_se")``, "auto (lowest)" that of ``select="best"``; both use one
+``AutoCalibrator("all", select="one_se")``, "auto (lowest)" that of ``select="best"``; both use one
 comparison, and are ranked in turn. The picture is the critical difference diagram of the first.
 """
 
@@ -119,7 +119,7 @@ def one_pair(X: Any, y: Any, model: Any) -> dict[str, Any]:
     )
     fitted = clone(model).fit(X_model, y_model)
     p, held_p = (fitted.predict_proba(part)[:, 1] for part in (X_calibrate, X_held))
-    comparison = compare_calibrators(p, y_calibrate, select="one_se")
+    comparison = compare_calibrators(p, y_calibrate, calibrators="all", select="one_se")
     lowest = comparison.choose(select="best")
     held = {
         name: row_losses(y_held, clone(method).fit(p, y_calibrate).predict_proba(held_p)[:, 1])

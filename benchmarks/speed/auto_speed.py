@@ -28,13 +28,15 @@ def main() -> None:
     z = rng.logistic(size=options.rows)
     y = rng.random(options.rows) < 1 / (1 + np.exp(-z))
     start = time.perf_counter()
-    AutoCalibrator(scale="logit", select="one_se").fit(3 * z[:200], y[:200])
+    AutoCalibrator("all", scale="logit", select="one_se").fit(3 * z[:200], y[:200])
     print(f"first fit, 200 rows: {time.perf_counter() - start:.1f} s")
     for n_jobs in (1, 2):
         wall, cpu = [], []
         for _ in range(options.repeats):
             start, begin = time.perf_counter(), time.process_time()
-            auto = AutoCalibrator(scale="logit", select="one_se", n_jobs=n_jobs).fit(3 * z, y)
+            auto = AutoCalibrator("all", scale="logit", select="one_se", n_jobs=n_jobs).fit(
+                3 * z, y
+            )
             wall.append(time.perf_counter() - start)
             cpu.append(time.process_time() - begin)
         own = f", CPU {median(cpu):.1f} s" if n_jobs == 1 else ""

@@ -110,8 +110,8 @@ class Rows:
         keep_two_columns : bool, default=False
             Whether two columns stay two columns.
         """
-        array = validate_scores(scores, scale, words=words, rows_sum_to_one=rows_sum_to_one)
         codes, labels = encode_labels(y, classes)
+        array = validate_scores(scores, scale, words=words, rows_sum_to_one=rows_sum_to_one)
         _check_lengths(len(array), len(codes), words)
         weight = Weights.read(sample_weight, counts, len(array))
         if array.ndim == 1 and classes is None:

@@ -63,10 +63,9 @@ def with_the_recipe_as_a_file(tmp_path_factory):
     file.write_text(recipe(), encoding="utf-8")
     registry = folder / "trueodds" / "calibrators" / "_shared" / "registry.py"
     text = registry.read_text(encoding="utf-8")
-    assert text.count("METHODS = {\n") == 1
-    registry.write_text(
-        text.replace("METHODS = {\n", f"METHODS = {{\n    {line()}\n"), encoding="utf-8"
-    )
+    tier = '    "for comparison": {\n'
+    assert text.count(tier) == 1
+    registry.write_text(text.replace(tier, f"{tier}        {line()}\n"), encoding="utf-8")
     return folder
 
 
@@ -279,6 +278,14 @@ def test_a_method_is_looked_up_without_importing_the_others():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_an_unknown_method_is_answered_with_the_known_ones():
-    with pytest.raises(trueodds.exceptions.InputError, match=r"no method is named 'gama'.*beta"):
-        trueodds.calibrators.find_calibrator("gama")
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("Sigmoid", "did you mean 'logistic'"),
+        ("betta", "did you mean 'beta'"),
+        ("zzz", "there are 'abb', .*'venn_abers'"),
+    ],
+)
+def test_an_unknown_method_is_answered_with_the_known_ones(name, answer):
+    with pytest.raises(trueodds.exceptions.InputError, match=f"unknown method '{name}'; {answer}"):
+        trueodds.calibrators.find_calibrator(name)

@@ -214,7 +214,9 @@ def test_fit_shows_what_the_map_does_to_rare_events(run, rare, tmp_path):
     assert pair[0] != pair[1]
     assert pair[0] == pytest.approx(log_loss(y, p), abs=2e-6)
     assert "temperature, a formula, " in result.err
+    assert "…" not in result.err
     said = run("show", out).out
+    assert "formula            temperature, a formula, " in said
     assert f"O:E {before:.3f} [" in said
     exported = run("export", out, "--to", "sql", "--column", "p")
     assert f"{len(exported.out) / 1000:.0f} kB of SQL; temperature, a formula" in exported.err
@@ -250,7 +252,7 @@ def test_show_zooms_to_the_map(run, rare, tmp_path, data):
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_methods_fit_the_width_and_no_name_is_cut(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    lines = run("methods").out.splitlines()
+    lines = run("methods", "--all").out.splitlines()
     assert max(map(len, lines)) <= width
     words = set(" ".join(lines).split())
     for name, kind in trueodds.all_calibrators().items():
@@ -381,13 +383,17 @@ def test_exports_run(run, data, table, tmp_path):
 
 
 def test_methods_lists_every_calibrator(run):
-    shown = run("methods")
+    shown, advised = run("methods", "--all").out, run("methods").out
     found = run("methods", "--json").json["methods"]
     names = {entry["method"] for entry in found}
     assert names >= set(trueodds.all_calibrators())
     for entry in found:
-        assert entry["method"] in shown.out
+        assert entry["class"] in shown.split()
+        assert (entry["class"] in advised.split()) == (entry["tier"] != "for comparison")
         assert entry["description"]
+    assert {e["method"] for e in found if e["tier"] == "papers"} >= {"enir", "tree"}
+    hidden = sum(entry["tier"] == "for comparison" for entry in found)
+    assert f"{hidden} more are only there for comparison" in advised
     tree = next(entry for entry in found if entry["method"] == "tree")
     assert tree["needs_features"]
     assert tree["native_multiclass"]

@@ -51,7 +51,7 @@ def folder_of(page: Path, where: Path) -> Path:
     """The page's example files, and a program called trueodds."""
     program = where / "bin" / "trueodds"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m trueodds.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m trueodds "$@"\n')
     program.chmod(0o755)
     examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
     before = Path.cwd()

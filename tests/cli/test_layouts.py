@@ -81,6 +81,13 @@ class Layout:
         return self.prob[np.arange(N), self.code]
 
     @property
+    def top(self):
+        """The probability of the event, or of the most probable class; whether it happened."""
+        if self.prob.ndim == 1:
+            return self.prob, self.code
+        return self.prob.max(axis=1), self.prob.argmax(axis=1) == self.code
+
+    @property
     def log_loss(self):
         return float(self.mass @ -np.log(self.own) / self.mass.sum())
 
@@ -105,6 +112,9 @@ LAYOUTS = {
     "counts": Layout(("-s", "p", "--counts", "n", *Y), P, COLUMNS["y"], counts=COLUMNS["n"]),
     "weights": Layout(("-s", "p", "--weight", "w", *Y), P, COLUMNS["y"], weight=COLUMNS["w"]),
     "groups": Layout(("-s", "p", "--group", "g", *Y), P, COLUMNS["y"]),
+    "classes by group": Layout(
+        ("-s", "p_a:p_c", "--group", "g", "-l", "letter"), _SEVERAL, _LETTER
+    ),
     "several labels": Layout(
         ("-s", "p_a", "--positive", "a", "-l", "letter"), _SEVERAL[:, 0], (_LETTER == 0).astype(int)
     ),
@@ -138,8 +148,9 @@ def _evaluate(run, file, layout, tmp_path):
     if "--group" in layout.words:
         for entry in found.json["groups"]["groups"]:
             inside = COLUMNS["g"] == entry["value"]
-            _close(entry["predicted"], layout.prob[inside].mean())
-            _close(entry["observed"], layout.code[inside].mean())
+            predicted, observed = layout.top
+            _close(entry["predicted"], predicted[inside].mean())
+            _close(entry["observed"], observed[inside].mean())
 
 
 def _compare(run, file, layout, tmp_path):
@@ -210,10 +221,8 @@ def _threshold(run, file, layout, tmp_path):
     if one is None:
         one = found.json["groups"][0]
         inside = COLUMNS["g"] == one["value"]
-    prob, wrong = layout.prob, layout.code == 0
-    if prob.ndim == 2:  # of several classes, the most probable one is acted on
-        prob, wrong = prob.max(axis=1), prob.argmax(axis=1) != layout.code
-    acted, wrong = prob[inside] >= one["threshold"], wrong[inside]
+    prob, right = layout.top  # of several classes, the most probable one is acted on
+    acted, wrong = prob[inside] >= one["threshold"], right[inside] == 0
     mass = layout.mass[inside]
     assert one["n_rows"] == mass.sum()
     assert one["n_acted"] == mass @ acted
@@ -268,12 +277,18 @@ REFUSED = {
     ("apply", "counts"): ROW_BY_ROW,
     ("apply", "weights"): ROW_BY_ROW,
     ("apply", "groups"): ROW_BY_ROW,
+    ("apply", "classes by group"): ROW_BY_ROW,
     ("apply", "several labels"): ROW_BY_ROW,
     ("threshold", "weights"): "if the weights are numbers of rows, pass --counts",
     ("update", "several classes"): "'trueodds fit' learns several together",
+    ("update", "classes by group"): "'fit --group' learns effects of groups",
     ("update", "groups"): "'fit --group' learns effects of groups",
     ("monitor", "weights"): COUNTED,
     ("stream", "weights"): COUNTED,
+    (
+        "stream",
+        "classes by group",
+    ): "run it for the rows of each group, with a map and a state for each",
     ("stream", "groups"): "run it for the rows of each group, with a map and a state for each",
 }
 """Layouts that have no meaning for a command, and what it answers."""

@@ -257,3 +257,111 @@ def test_labels_that_are_none_of_the_classes_are_refused_or_left_out(folder, run
     write("a.parquet", [0.2, 0.4, 0.6], [0, 1, 7], ["2026-01-01"] * 3)
     assert "1 labels are not among the map's classes (0, 1)" in run(*BY_DAY).err
     assert run(*BY_DAY, "--on-bad-rows", "skip").json["rows"] == 2
+
+
+@pytest.mark.parametrize("decimals", [1, 6])
+def test_the_evidence_does_not_depend_on_files_runs_or_their_order(folder, run, decimals):
+    p, y, day = days(1, 4, per=300, shift=0.3)
+    rows = list(zip(p.round(decimals).tolist(), y, day, strict=True))
+
+    def evidence(state, runs):
+        for k, own in enumerate(runs):
+            name = f"{state}-{k}.csv"
+            lines = [f"{score},{label},{at}\n" for score, label, at in own]
+            (folder / name).write_text("p,y,day\n" + "".join(lines))
+            words = ("-t", "day", "--state", f"{state}.json", "--json")
+            result = run("monitor", "map.json", name, *COLUMNS, *words)
+        return [result.json[key] for key in ("rows", "e_value", "peak_e_value")]
+
+    shuffled = [rows[i] for i in np.random.default_rng(7).permutation(len(rows))]
+    by_label = sorted(rows, key=lambda row: row[1])
+    together = evidence("together", [rows])
+    assert together[0] == 1200
+    assert evidence("by-day", [rows[k : k + 300] for k in range(0, 1200, 300)]) == together
+    assert evidence("shuffled", [shuffled]) == together
+    assert evidence("by-label", [by_label]) == together
+
+
+def test_a_run_prints_its_last_ten_periods_and_counts_the_others(folder, run):
+    write("a.parquet", *days(1, 31, per=40, shift=0.6))
+    result = run(*BY_DAY[:-1])
+    first, *lines = result.out.splitlines()
+    assert [line.split()[0] for line in lines[:10]] == [f"2026-01-{k}" for k in range(22, 32)]
+    (folder / "s.json").unlink()
+    earlier = run(*BY_DAY).json["periods"][:-10]
+    assert len(earlier) == 21
+    alarms = sum(line["alarm"] for line in earlier)
+    assert 0 < alarms < 21
+    assert first == f"21 earlier periods: 840 rows, {alarms} with ALARM (all: --json)."
+
+
+@pytest.mark.parametrize(("form", "unit"), [("unix", 1), ("unix-ms", 10**3), ("unix-ns", 10**9)])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_numbers_since_1970_are_times_on_request(folder, run, form, unit, suffix):
+    p, y, day = days(1, 3, per=200, shift=0.5)
+    start = 1_767_225_600  # 2026-01-01 in UTC
+    seconds = [start + (k // 200) * 86_400 + (k % 200) * 300 for k in range(600)]
+    stamps = pd.to_datetime(seconds, unit="s").strftime("%Y-%m-%d %H:%M:%S")
+    write("dates.csv", p, y, list(stamps))
+    write(f"numbers.{suffix}", p, y, [moment * unit for moment in seconds])
+    words = (*COLUMNS, "-t", "day", "--json", "--state")
+    wanted = run("monitor", "map.json", "dates.csv", *words, "d.json")
+    found = run("monitor", "map.json", f"numbers.{suffix}", "--time-format", form, *words, "n.json")
+    assert [line["period"] for line in found.json["periods"]] == sorted(set(day))
+    for key in ("rows", "e_value", "periods", "alarm_time"):
+        assert found.json[key] == wanted.json[key]
+    for end in ("2026-01-02", str((start + 86_400) * unit)):
+        words = (*COLUMNS, "-t", "day", "--json", "--until", end, "--state", f"{end}.json")
+        part = run("monitor", "map.json", f"numbers.{suffix}", "--time-format", form, *words)
+        assert part.json["rows"] == 201
+    words = (*COLUMNS, "-t", "day", "--until", "soon", "--state", "u.json")
+    refused = run("monitor", "map.json", f"numbers.{suffix}", "--time-format", form, *words)
+    assert refused.code == 2
+    assert f"--until must be of the form {form}; got 'soon'" in refused.err
+
+
+def test_too_many_numbers_are_one_period_and_named(folder, run):
+    p, y = stream(3000, 0)
+    write("a.csv", p, y.tolist(), [1_760_000_000 + 60 * k for k in range(3000)])
+    result = run("monitor", "map.json", "a.csv", *COLUMNS, "-t", "day", "--state", "s.json")
+    assert result.code == 0
+    assert result.out.splitlines()[0].startswith("1760000000 … 1760179940      3,000 rows")
+    assert "pass --time-format unix." in result.out
+    write("b.csv", p[:50], y[:50].tolist(), [1_770_000_000 + k // 10 for k in range(50)])
+    words = ("-t", "day", "--state", "s.json", "--json")
+    later = run("monitor", "map.json", "b.csv", *COLUMNS, *words)
+    assert [line["period"] for line in later.json["periods"]] == [f"177000000{k}" for k in range(5)]
+    write("c.csv", p, y.tolist(), [1_780_000_000] * 3000)
+    refused = run("monitor", "map.json", "c.csv", *COLUMNS, *words, "--period", "day")
+    assert refused.code == 2
+    assert "pass --time-format unix" in refused.err
+
+
+@pytest.mark.parametrize("clock", ["24:00:00", "23:59:60", "23:60:00", "25:00"])
+def test_a_24th_hour_and_a_60th_second_are_refused_alike(folder, run, clock):
+    write("a.csv", [0.1, 0.2], [0, 1], ["2026-01-01 12:00", f"2026-01-01 {clock}"])
+    result = run("monitor", "map.json", "a.csv", *COLUMNS, "-t", "day", "--state", "s.json")
+    assert result.code == 1
+    assert f"contains times such as '2026-01-01 {clock}', which are not in ISO format" in result.err
+
+
+def test_rows_are_counted_once_by_their_ids(folder, run):
+    p, y, day = days(1, 2, per=100)
+    ids = [f"n{k}" for k in range(200)]
+    words = ("--time", "day", "--id", "order", "--state", "s.json", "--json")
+    write("a.csv", p[:150], y[:150], day[:150], order=ids[:150])
+    assert run("monitor", "map.json", "a.csv", *COLUMNS, *words).json["rows"] == 150
+    write("b.csv", p[50:], y[50:], day[50:], order=ids[50:])  # a hundred rows come again
+    second = run("monitor", "map.json", "*.csv", *COLUMNS, *words)
+    assert (second.json["rows"], second.json["rows_known"]) == (200, 100)
+    assert "100 rows not counted again: their ids (--id) were counted before." in second.err
+    assert [line["rows"] for line in second.json["periods"]] == [100]  # of the day, so far
+    write("c.csv", p, y, day, order=ids)
+    write("c2.csv", p, y, day, order=ids)
+    whole = ("--state", "whole.json", "--json", "--time", "day", "--id", "order")
+    once = run("monitor", "map.json", "c.csv", *COLUMNS, *whole)
+    assert once.json["rows"] == 200
+    twice = run("monitor", "map.json", "c*.csv", *COLUMNS, *whole)
+    assert twice.json["e_value"] == once.json["e_value"]
+    write("d.csv", p[:2], y[:2], day[:2], order=["", "n1"])
+    assert "(--id) is empty" in run("monitor", "map.json", "d.csv", *COLUMNS, *words).err

@@ -27,6 +27,13 @@ def test_scikit_learn_gives_the_same(pair):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_models_with_decision_values_and_probabilities_have_rows_of_their_own(method):
+    """They are calibrated on their probabilities here, on their decision values there."""
+    call = f'CalibratedClassifierCV(boosted, method="{method}").fit(X, y)'
+    assert call in [pair.theirs for pair in PAIRS]
+
+
 def test_every_library_has_its_table():
     libraries = {"scikit-learn", "betacal", "netcal", "probmetrics", "venn-abers"}
     assert {pair.library for pair in PAIRS} == libraries

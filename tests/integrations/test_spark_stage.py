@@ -107,7 +107,7 @@ def test_what_makes_no_sense_is_refused(rows):
     from trueodds.maps import SoftmaxMap
     from trueodds.spark import SparkCalibratedModel, SparkCalibrator
 
-    with pytest.raises(InputError, match="no method is named 'betta'"):
+    with pytest.raises(InputError, match="unknown method 'betta'; did you mean 'beta'"):
         SparkCalibrator(method="betta", scoreCol="a").fit(rows)
     with pytest.raises(InputError, match="no column 'probability'"):
         SparkCalibrator().fit(rows)

@@ -7,11 +7,14 @@ from scipy.sparse import csr_array
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.metrics import log_loss as sklearn_log_loss
 
+from trueodds import AutoCalibrator
+from trueodds.decisions import guaranteed_threshold
 from trueodds.exceptions import InputError
 from trueodds.metrics import (
     brier_score,
     evaluate_labels,
     expected_calibration_error,
+    group_test,
     log_loss,
     per_label,
 )
@@ -84,3 +87,28 @@ def test_names_must_be_one_for_each_label():
         evaluate_labels(Y, P, names=["a", "a", "b", "c"])
     with pytest.raises(InputError, match="metric must be a function"):
         per_label(Y, P, "log_loss")
+
+
+def test_any_function_of_two_classes_is_applied_to_each_label():
+    frame = pd.DataFrame(Y, columns=list("abcd"))
+    side = np.arange(len(Y)) % 2
+    found = per_label(frame, P, group_test, groups=side)
+    assert list(found) == list("abcd")
+    for k, name in enumerate("abcd"):
+        alone = group_test(Y[:, k], P[:, k], side)
+        assert [g.p_value for g in found[name]] == [g.p_value for g in alone]
+    limits = per_label(Y, P, guaranteed_threshold, at_most=0.5)
+    assert limits[2] == guaranteed_threshold(Y[:, 2], np.ascontiguousarray(P[:, 2]), at_most=0.5)
+
+
+def test_matrices_of_scores_and_labels_are_answered_with_what_to_do():
+    """Whoever has scores of several labels is not sent to a method for one label of several."""
+    for call in (
+        lambda: AutoCalibrator().fit(P, Y),
+        lambda: group_test(Y, P, np.arange(len(Y)) % 2),
+        lambda: guaranteed_threshold(Y, P, at_most=0.1),
+    ):
+        with pytest.raises(InputError, match="take one column of scores and one of labels at a"):
+            call()
+    with pytest.raises(InputError, match="If a row can have several labels, take one column at"):
+        AutoCalibrator().fit(P, Y[:, 0])

@@ -169,11 +169,20 @@ def test_the_lowest_loss_wins_if_asked(sure):
 
 
 def test_the_default_methods_suit_the_number_of_classes():
-    two = AutoCalibrator(select="one_se").fit(*_few(binary_sample(60)))
-    assert len(two.results_) >= 10
-    assert "enir" in set(two.results_["method"])
-    three = AutoCalibrator(select="one_se").fit(*_few(multiclass_sample(90)))
-    assert {"temperature", "vector", "charcoal_grill", "isotonic"} <= set(three.results_["method"])
+    def compared(calibrators, sample):
+        auto = AutoCalibrator(calibrators, select="one_se").fit(*_few(sample))
+        return set(auto.results_["method"])
+
+    two, three = binary_sample(60), multiclass_sample(90)
+    assert {"enir", "beta", "logistic"} <= compared("default", two)
+    assert {"temperature", "charcoal_grill"} <= compared("default", three)
+    assert compared("all", two) - compared("default", two) == {
+        "acp",
+        "bbq",
+        "histogram",
+        "isotonic",
+    }
+    assert compared("all", three) - compared("default", three) == {"isotonic", "matrix", "vector"}
 
 
 def _few(sample):

@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -362,10 +362,23 @@ def test_nested_parameters_can_be_set():
     assert clone(model).estimator.var_smoothing == 1e-3
 
 
-@pytest.mark.parametrize("calibrator", ["beta", BetaCalibrator])
-def test_a_name_or_a_class_in_place_of_a_calibrator_is_refused(calibrator):
-    with pytest.raises(InputError, match=r"an object such as BetaCalibrator\(\); got"):
-        CalibratedClassifier(GaussianNB(), calibrator).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+def test_a_class_in_place_of_a_calibrator_is_refused():
+    with pytest.raises(InputError, match=r"an object such as BetaCalibrator\(\), or a name; got"):
+        CalibratedClassifier(GaussianNB(), BetaCalibrator).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+def test_a_calibrator_may_be_given_by_its_name(binary):
+    X, y = binary
+    for name, same in (("isotonic", IsotonicCalibrator()), ("auto", None)):
+        found = CalibratedClassifier(GaussianNB(), name).fit(X, y).predict_proba(X)
+        expected = CalibratedClassifier(GaussianNB(), same).fit(X, y).predict_proba(X)
+        np.testing.assert_array_equal(found, expected)
+    search = GridSearchCV(
+        CalibratedClassifier(GaussianNB()), {"calibrator": ["isotonic", "beta"]}, cv=2
+    )
+    assert search.fit(X, y).best_params_["calibrator"] in ("isotonic", "beta")
+    with pytest.raises(InputError, match="unknown method 'sigmoid'; did you mean 'logistic'"):
+        CalibratedClassifier(GaussianNB(), "sigmoid").fit(X, y)
 
 
 def test_prefit_is_answered_with_what_to_do():

@@ -399,7 +399,7 @@ def test_text_labels_and_declared_classes():
     ("options", "message"),
     [
         ({"calibrators": "beta"}, r"pass \[\"beta\"\]"),
-        ({"calibrators": ["betta"]}, "no method is named 'betta'"),
+        ({"calibrators": ["betta"]}, "unknown method 'betta'; did you mean 'beta'"),
         ({"calibrators": [TemperatureCalibrator]}, "name or an instance"),
         ({"calibrators": 3}, "a list of names"),
         ({"cv": 1}, "cv must be"),

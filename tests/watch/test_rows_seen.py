@@ -19,12 +19,14 @@ from trueodds.watch.rows_seen import (
     COUNTED,
     NEW,
     FileRecord,
+    RowArrays,
     compare_rows,
     holds_most,
     rows_digest,
     rows_keys,
     rows_values,
 )
+from trueodds.watch.state import Written
 
 ROWS = st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.integers(0, 2)), max_size=30)
 
@@ -101,6 +103,38 @@ def test_keys_are_the_same_in_every_version():
     expected = mixed((mixed((bits + 0x9E3779B97F4A7C15) & mask) + 7 + 0x9E3779B97F4A7C15) & mask)
     found = rows_keys(np.array([7]), np.array([0.25]), None, None)
     assert found.tolist() == [expected]
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS, seed=st.integers(0, 5))
+def test_rows_of_one_time_have_an_order_of_their_own(rows, seed):
+    def ordered(rows):
+        n = len(rows)
+        moments = np.array([round(10 * score) % 2 for score, _ in rows], dtype=float)
+        codes = np.array([code for _, code in rows], dtype=np.intp)
+        keys = rows_keys(moments, np.array([score for score, _ in rows]), None, None)
+        plain, never = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=bool)
+        read = RowArrays(keys, codes, plain, never, never, moments, ~never)
+        order = read.in_order(~never)
+        assert sorted(order.tolist()) == list(range(n))
+        assert moments[order].tolist() == sorted(moments)
+        return [rows[i] for i in order]
+
+    again = [rows[i] for i in np.random.default_rng(seed).permutation(len(rows))]
+    assert ordered(rows) == ordered(again)
+
+
+def test_equal_rows_are_not_sorted_by_their_labels():
+    n = 2000
+    moments, codes = np.zeros(n), np.repeat([0, 1], n // 2)
+    keys = rows_keys(moments, np.full(n, 0.25), None, None)
+    never = np.zeros(n, dtype=bool)
+    read = RowArrays(keys, codes, np.zeros(n, dtype=np.int32), never, never, moments, ~never)
+    labels = codes[read.in_order(~never)]
+    walk = np.cumsum(2 * labels - 1)
+    assert np.abs(walk).max() < 2.5 * np.sqrt(n)  # of a random order
+    runs = 1 + int((np.diff(labels) != 0).sum())
+    assert abs(runs - n / 2) < 4 * np.sqrt(n) / 2
 
 
 def test_the_sum_of_rows_is_the_same_in_any_order_and_sees_labels():
@@ -197,7 +231,9 @@ def _states(folder):
         "monitor": monitor,
         "online": online,
         "watch": watch,
-        "stream": StreamWatch(online, Watch("sha256:0", monitor, None), output="f.csv"),
+        "stream": StreamWatch(
+            online, Watch("sha256:0", monitor, None), output=Written("f.csv", 7, "ab", True)
+        ),
     }.items():
         state.save(folder / f"{name}.json")
         yield type(state).load, folder / f"{name}.json"

@@ -34,6 +34,7 @@ _HOMES = {
     "LogOddsRows": "..numerics.log_odds",
     "METHODS": "._shared.registry",
     "PosteriorCalibrator": "._shared.base",
+    "Tier": "._shared.registry",
     "all_calibrators": "._shared.registry",
     "calibrator_names": "._shared.registry",
     "default_method": "._shared.registry",
@@ -42,6 +43,7 @@ _HOMES = {
     "logistic_intervals": "._acp",
     "method_name": "._shared.registry",
     "near_isotonic_path": "._enir",
+    "tier_of": "._shared.registry",
     "warn_of_curve": "._shared.parametric",
 } | {place.split(":")[1]: f".{place.split(':')[0]}" for place in METHODS.values()}
 __getattr__, __dir__ = import_lazily(__name__, _HOMES)

@@ -33,11 +33,13 @@ from trueodds.calibrators._shared.base import LAST_COMPLEXITY as LAST_COMPLEXITY
 from trueodds.calibrators._shared.base import PosteriorCalibrator as PosteriorCalibrator
 from trueodds.calibrators._shared.parametric import warn_of_curve as warn_of_curve
 from trueodds.calibrators._shared.registry import METHODS as METHODS
+from trueodds.calibrators._shared.registry import Tier as Tier
 from trueodds.calibrators._shared.registry import all_calibrators as all_calibrators
 from trueodds.calibrators._shared.registry import calibrator_names as calibrator_names
 from trueodds.calibrators._shared.registry import default_method as default_method
 from trueodds.calibrators._shared.registry import find_calibrator as find_calibrator
 from trueodds.calibrators._shared.registry import method_name as method_name
+from trueodds.calibrators._shared.registry import tier_of as tier_of
 from trueodds.calibrators._smooth_isotonic import SmoothIsotonicCalibrator as SmoothIsotonicCalibrator
 from trueodds.calibrators._spline import SplineCalibrator as SplineCalibrator
 from trueodds.calibrators._structured_matrix import StructuredMatrixCalibrator as StructuredMatrixCalibrator

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from trueodds.basics.shown import shown, suggestion
 from trueodds.calibrators import calibrator_names, find_calibrator
 from trueodds.cli.errors import UsageError
+from trueodds.exceptions import InputError
 
 __all__ = [
     "AUTO",
@@ -25,17 +24,6 @@ __all__ = [
 AUTO = "auto"
 WITH_FEATURES = "group"
 """The method if features are given and none is named."""
-OTHER_NAMES = {
-    "platt": "logistic",
-    "platt_scaling": "logistic",
-    "sigmoid": "logistic",
-    "binning": "histogram",
-    "pava": "isotonic",
-    "default": AUTO,
-}
-"""What other libraries and papers call a method."""
-LIKE = 0.75
-"""Similarity from which an unknown name is one of these, misspelled."""
 
 
 def method_names() -> list[str]:
@@ -54,16 +42,18 @@ def method_class(name: str) -> type[Any]:
         from trueodds.model_selection import AutoCalibrator
 
         return AutoCalibrator
-    if name in calibrator_names():
+    try:
         return find_calibrator(name)
-    other = difflib.get_close_matches(name.casefold(), OTHER_NAMES, 1, LIKE)
-    meant = OTHER_NAMES[other[0]] if other else name
-    hint = suggestion(meant, [meant] if other else method_names(), has="there are")
-    raise UsageError(f"unknown method {shown(name)}; {hint} 'trueodds methods' lists all.")
+    except InputError as error:
+        raise UsageError(f"{error} 'trueodds methods' lists all.") from None
 
 
-def chosen_methods(names: list[str] | None) -> Any:
-    """Check names, which may be joined by commas; none means those compared by default."""
+def chosen_methods(names: list[str] | None, *, all_methods: bool = False) -> Any:
+    """Check names, which may be joined by commas; none means those compared by default, or all."""
+    if all_methods:
+        if names:
+            raise UsageError("--all compares all methods, so it takes no --method.")
+        return "all"
     listed = [part.strip() for name in names or () for part in name.split(",")]
     for name in listed:
         method_class(name)

@@ -129,8 +129,8 @@ Methods = Annotated[
         "--method",
         "-m",
         metavar="NAME",
-        help="Compare only this method; repeatable, or several with commas. Default: all methods "
-        "for this number of classes.",
+        help="Compare only this method; repeatable, or several with commas. Default: the default, "
+        "what can be better for a reason, and the methods of the papers.",
         autocompletion=complete_method,
     ),
 ]

@@ -96,6 +96,7 @@ def show_table(
     """Print a table whose first ``left`` columns are text and the others numbers.
 
     Where there is little room, texts are folded, except those of the first ``whole`` columns.
+    Numbers are always whole.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -104,11 +105,13 @@ def show_table(
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
         is_text = position < left
+        longest = max(len(printable(row[position])) for row in (header, *rows))
         table.add_column(
             Text(printable(name)),
             justify="left" if is_text else "right",
-            overflow="fold" if is_text else "ellipsis",
+            overflow="fold",
             no_wrap=position < whole or not is_text,
+            min_width=None if is_text else longest,
         )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
@@ -126,7 +129,9 @@ def in_brief(value: Any) -> str:
             return f"{len(value):,} numbers from {min(numbers):.6g} to {max(numbers):.6g}"
         return f"{len(value):,} entries"
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        families = ", ".join(str(entry.get("family", "…")) for entry in value)
+        families = ", ".join(str(entry["family"]) for entry in value if "family" in entry)
+        if not families:
+            return f"{len(value):,} {'entry' if len(value) == 1 else 'entries'}"
         return one_line(f"{len(value)} maps: {families}", LENGTH)
     return one_line(json.dumps(value, ensure_ascii=False), LENGTH)
 
@@ -175,7 +180,7 @@ def formula_text(metadata: dict[str, Any]) -> str:
     formula = metadata.get("losses", {}).get("formula")
     if formula is None:
         return ""
-    method, verdict = (one_line(formula[key]) for key in ("method", "verdict"))
+    method, verdict = (one_line(formula[key], 120) for key in ("method", "verdict"))
     gap, error = formula["difference"], formula["standard_error"]
     return f"{method}, a formula, {verdict} (difference of log-loss {gap:+.1g} ± {error:.1g})"
 

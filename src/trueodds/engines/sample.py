@@ -133,7 +133,8 @@ def _check_rows(
         sums_to_one=sums_to_one,
         outside_hint=OUTSIDE_HINT,
         infinite_hint=INFINITE_HINT,
-        sum_hint="if the columns are independent scores, use OneVsRestCalibrator.",
+        sum_hint="if a row can have several labels, take one column at a time. If only one class "
+        "is right and the columns are separate scores, use OneVsRestCalibrator.",
     )
     rules += LabelColumn.of(label, schema[label]).rules() + weights.rules()
     found = collect_row(

@@ -213,7 +213,11 @@ def label_column(y: Any) -> npt.NDArray[Any]:
         )
     if array.ndim != 1:
         several = array.ndim == 2 and array.shape[1] > 1
-        hint = " For several labels use CalibratedClassifier, per_label or evaluate_labels."
+        hint = (
+            " For several labels of one row, take one column of scores and one of labels at a "
+            "time. CalibratedClassifier calibrates each label of a model; per_label and "
+            "evaluate_labels measure each."
+        )
         raise InputError(f"y must be 1-D; got shape {array.shape}.{hint if several else ''}")
     _check_kind(array)
     return array

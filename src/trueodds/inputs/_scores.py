@@ -158,7 +158,10 @@ def _check_row_sums(array: Floats, words: Words) -> None:
     row = first_row_with_wrong_sum(array, 1.0, ROW_SUM_TOLERANCE)
     if row >= 0:
         off = np.abs(array.sum(axis=1) - 1) > ROW_SUM_TOLERANCE
-        hint = " If the columns are independent scores, use OneVsRestCalibrator."
+        hint = (
+            " If a row can have several labels, take one column at a time. If only one class is "
+            "right and the columns are separate scores, use OneVsRestCalibrator."
+        )
         limits = (1 - ROW_SUM_TOLERANCE, 1 + ROW_SUM_TOLERANCE)
         raise InputError(
             f"rows of {words.scores} must sum to 1; row {row} sums to "

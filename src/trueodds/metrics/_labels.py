@@ -1,13 +1,15 @@
-"""Metrics of several labels: one number, or one evaluation, for each."""
+"""Metrics of several labels: one result for each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import signature
+from numbers import Real
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
@@ -27,9 +29,9 @@ __all__ = ["evaluate_labels", "per_label"]
 
 
 def per_label(
-    y_true: Any, y_prob: Any, metric: Callable[..., float] = log_loss, **options: Any
-) -> Floats:
-    """A metric of each label, for labels that may occur together.
+    y_true: Any, y_prob: Any, metric: Callable[..., Any] = log_loss, **options: Any
+) -> Any:
+    """A metric or test of each label, for labels that may occur together.
 
     Parameters
     ----------
@@ -40,14 +42,16 @@ def per_label(
         ``MultiOutputClassifier`` and of forests returns.
     metric : callable, default=log_loss
         A function of ``(y_true, y_prob, **options)`` for two classes, from
-        :mod:`trueodds.metrics` or elsewhere.
+        :mod:`trueodds.metrics` or elsewhere, such as :func:`group_test` and
+        :func:`~trueodds.guaranteed_thresholds`.
     **options
-        Options of the metric, such as ``sample_weight``, ``counts`` or ``n_bins``.
+        Options of the function, such as ``sample_weight``, ``groups`` or ``n_bins``.
 
     Returns
     -------
-    ndarray of shape (n_labels,)
-        ``.mean()`` is the macro average.
+    ndarray of shape (n_labels,), or dict
+        Numbers are an array, so that ``.mean()`` is the macro average. Other results are a dict by
+        label: the columns of a frame, or 0, 1, ….
 
     Examples
     --------
@@ -56,6 +60,10 @@ def per_label(
     >>> p = [[0.9, 0.2], [0.1, 0.6], [0.8, 0.7], [0.2, 0.1]]
     >>> per_label(y, p, brier_score)
     array([0.025, 0.075])
+    >>> from trueodds.metrics import calibration_test
+    >>> tests = per_label(y, p, calibration_test)
+    >>> {label: round(test.p_value, 2) for label, test in tests.items()}
+    {0: 1.0, 1: 1.0}
     """
     if not callable(metric):
         raise InputError(f"metric must be a function such as log_loss; got {shown(metric)}.")
@@ -66,10 +74,18 @@ def per_label(
         metric(y, np.ascontiguousarray(p), **(known | options))
         for y, p in zip(labels.T, probabilities.T, strict=True)
     ]
-    return np.array(found, dtype=np.float64)
+    if all(isinstance(value, Real) for value in found):
+        return np.array(found, dtype=np.float64)
+    return dict(zip(_names(y_true, labels), found, strict=True))
 
 
-def _has_classes(metric: Callable[..., float]) -> bool:
+def _names(y_true: Any, labels: npt.NDArray[Any]) -> tuple[Any, ...]:
+    """The columns of a frame, or 0, 1, …."""
+    columns = getattr(y_true, "columns", None)
+    return tuple(range(labels.shape[1]) if columns is None else columns)
+
+
+def _has_classes(metric: Callable[..., Any]) -> bool:
     """Whether a metric can be told both classes, for labels that all rows have or lack."""
     return isinstance(metric, FunctionType) and "classes" in signature(metric).parameters
 
@@ -118,11 +134,7 @@ def evaluate_labels(
     """
     labels = indicator_matrix(y_true, "y_true")
     probabilities = label_probabilities(y_prob, *labels.shape)
-    if names is None:
-        columns = getattr(y_true, "columns", None)
-        keys = tuple(range(labels.shape[1]) if columns is None else columns)
-    else:
-        keys = tuple(as_names(names, "names"))
+    keys = _names(y_true, labels) if names is None else tuple(as_names(names, "names"))
     if len(keys) != labels.shape[1] or len(set(keys)) != len(keys):
         raise InputError(
             f"names must be {labels.shape[1]} different names, one for each label; got "

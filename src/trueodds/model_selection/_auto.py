@@ -51,7 +51,7 @@ class AutoCalibrator(FeatureCalibrator):
 
     Parameters
     ----------
-    calibrators : "default", list or dict, default="default"
+    calibrators : {"default", "all"}, list or dict, default="default"
         Names (keys of ``all_calibrators()``) or calibrators to compare; or name → calibrator.
         The identity is always added. ``"default"``: methods that suit the number of classes and
         are fast.

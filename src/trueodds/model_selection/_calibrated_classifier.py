@@ -21,6 +21,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from trueodds.basics.shown import shown
 from trueodds.basics.warned import ignored_warnings
+from trueodds.calibrators import find_calibrator
 from trueodds.exceptions import InputError, MissingClassWarning, warn_user
 from trueodds.inputs import (
     Floats,
@@ -73,9 +74,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     estimator : classifier
         With ``predict_proba`` or ``decision_function``. Inside scikit-learn's ``FrozenEstimator``
         it is not trained again, and all rows are used for calibration.
-    calibrator : calibrator, default=None
-        Any calibrator of trueodds, or any object with ``fit(scores, y)`` and
-        ``predict_proba(scores)`` or ``predict(scores)``. None for
+    calibrator : calibrator or str, default=None
+        Any calibrator of trueodds, the name of one, such as ``"beta"``, or any object with
+        ``fit(scores, y)`` and ``predict_proba(scores)`` or ``predict(scores)``. None for
         :class:`~trueodds.AutoCalibrator`, the recommended method.
     cv : int, splitter or iterable of (train, test), default=5
         The folds; an integer means stratified folds.
@@ -155,15 +156,17 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.n_jobs = n_jobs
 
     def _calibrator(self) -> Any:
-        if self.calibrator is not None:
-            fits = callable(getattr(self.calibrator, "fit", None))
-            if not fits or isinstance(self.calibrator, type):
-                raise InputError(
-                    "calibrator must be an object such as BetaCalibrator(); got "
-                    f"{shown(self.calibrator)}."
-                )
-            return self.calibrator
-        return AutoCalibrator()
+        given = self.calibrator
+        if given is None or (isinstance(given, str) and given == "auto"):
+            return AutoCalibrator()
+        if isinstance(given, str):
+            return find_calibrator(given)()
+        if not callable(getattr(given, "fit", None)) or isinstance(given, type):
+            raise InputError(
+                f"calibrator must be an object such as BetaCalibrator(), or a name; got "
+                f"{shown(given)}."
+            )
+        return given
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, counts: Any = None, **fit_params: Any

@@ -26,6 +26,7 @@ from trueodds.calibrators import (
     default_method,
     find_calibrator,
     method_name,
+    tier_of,
 )
 from trueodds.estimator import unfitted
 from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
@@ -300,10 +301,13 @@ def compare_calibrators(
         As in ``fit`` of a calibrator; they must come from a model that has not seen these rows.
     y : array-like of shape (n,)
         Labels.
-    calibrators : "default", list or dict, default="default"
+    calibrators : {"default", "all"}, list or dict, default="default"
         Names (keys of ``all_calibrators()``) or calibrators; or name → calibrator. ``"default"``:
-        the methods that suit the number of classes and are fast. The identity is added, and the
-        default method unless another ``select`` chooses among yours.
+        the default method, those that can be better for a reason, and those of the papers that
+        this package is built on, as far as they suit the number of classes and are fast.
+        ``"all"``: also methods that are only there for comparison, such as isotonic regression
+        and histograms. The identity is added, and the default method unless another ``select``
+        chooses among yours.
     scale : {"probability", "logit", "raw"}, default="probability"
         The scale of the scores.
     sample_weight : array-like of shape (n,), default=None
@@ -649,7 +653,7 @@ def resolve_calibrators(
 
     Parameters
     ----------
-    calibrators : "default", or a list of names and instances, or a dict name → instance
+    calibrators : "default", "all", a list of names and instances, or a dict name → instance
     n_classes : int
     has_features : bool
         Whether a method that needs the features can take part.
@@ -676,17 +680,17 @@ def _complexity(method: Any) -> int:
 
 def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, Any]:
     if isinstance(calibrators, str):
-        if calibrators != "default":
+        if calibrators not in ("default", "all"):
             raise InputError(
-                f'calibrators must be "default", a list of names or calibrators, or a dict; got '
-                f'{calibrators!r}. For one method pass ["{calibrators}"].'
+                f'calibrators must be "default", "all", a list of names or calibrators, or a dict; '
+                f'got {calibrators!r}. For one method pass ["{calibrators}"].'
             )
-        calibrators = _default_names(n_classes, has_features)
+        calibrators = _suitable(n_classes, has_features, advised=calibrators == "default")
     if isinstance(calibrators, Mapping):
         return {str(name): _instance(method) for name, method in calibrators.items()}
     if not isinstance(calibrators, (list, tuple)):
         raise InputError(
-            'calibrators must be "default", a list of names or calibrators, or a dict; got '
+            'calibrators must be "default", "all", a list of names or calibrators, or a dict; got '
             f"{type(calibrators).__name__}."
         )
     named: dict[str, Any] = {}
@@ -696,11 +700,14 @@ def _named(calibrators: Any, n_classes: int, has_features: bool) -> dict[str, An
     return named
 
 
-def _default_names(n_classes: int, has_features: bool) -> list[str]:
+def _suitable(n_classes: int, has_features: bool, *, advised: bool) -> list[str]:
+    """The fast methods for this many classes; ``advised``: without those for comparison."""
     found = [
         (kind.complexity, name)
         for name, kind in all_calibrators().items()
-        if kind.is_compared(n_classes) and (has_features or not kind().needs_features)
+        if kind.is_compared(n_classes)
+        and (has_features or not kind.needs_features)
+        and not (advised and tier_of(name) == "for comparison")
     ]
     return [name for _, name in sorted(found)]
 

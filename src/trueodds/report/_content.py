@@ -32,7 +32,6 @@ from trueodds.inputs import (
     check_text,
     direction_hint,
     group_array,
-    is_choice,
     read_groups,
 )
 from trueodds.model_selection import CalibratorComparison, compare_calibrators
@@ -161,7 +160,7 @@ def build_report(
         (``"ja"`` and ``"nein"``) need this argument.
     class_names : sequence, default=None
         Names of the classes on the page, in the order of ``classes``. Default: the labels.
-    calibrators : "default", list or dict, default="default"
+    calibrators : {"default", "all"}, list or dict, default="default"
         Methods to compare, as in :func:`trueodds.model_selection.compare_calibrators`.
     cv : int, default=5
         Number of cross-validation folds.
@@ -249,7 +248,7 @@ def build_report(
             n_jobs=n_jobs,
             progress=progress,
             level=level,
-            select="default" if is_choice(calibrators, "default") else "one_se",
+            select="default" if isinstance(calibrators, str) else "one_se",
         )
         table = method_rows(comparison)
         held_out, out_of_fold = _held_out(sample, comparison)

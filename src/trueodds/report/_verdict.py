@@ -98,16 +98,20 @@ def verdict(
     chosen = next(row for row in rows if row["method"] == recommended)
     name = "the default" if default else phrase_method(recommended)
     status, words = _recommend(diagnosis, chosen, name, level, alone=chosen is rows[0])
+    method = recommended if status == "calibrate" else rows[0]["method"]
+    pooled = _pooled(groups, level)
+    if groups is not None and pooled is not None:
+        gained = groups["pooled_gain"]
+        if status != "calibrate":
+            status, words = "groups", f"calibrate; {pooled}, which one map for all rows cannot do"
+            method, formula = "group", None
+        elif gained["gain_of"] == chosen["gain_of"] and gained["gain"] > chosen["gain"]:
+            words = f"calibrate; {pooled}; without groups, {words.removeprefix('calibrate; ')}"
+            method, formula, chosen = "group", None, gained
+        else:
+            words += f"; {pooled}"
     if status == "calibrate" and formula is not None:
         words += f"; {phrase_method(formula)} is a formula that {formula_verdict}"
-    pooled = _pooled(groups, level)
-    if pooled is not None and status == "calibrate":
-        words += f"; {pooled}"
-    elif pooled is not None:
-        status, words = "groups", f"calibrate; {pooled}, which one map for all rows cannot do"
-    method = recommended if status == "calibrate" else rows[0]["method"]
-    if status == "groups" and pooled is not None:
-        method = "group"
     return {
         "sentence": f"{finding} Recommendation: {words}.",
         "finding": finding,

@@ -160,7 +160,7 @@ def rows_keys(
     moments: npt.NDArray[Any] | None,
     scores: Any,
     weight: npt.NDArray[np.float64] | None,
-    groups: npt.NDArray[Any] | None,
+    *named: npt.NDArray[Any] | None,
 ) -> Keys:
     """Return a hash of each row without its label, the same on every machine and version."""
     parts = [scores] if scores.ndim == 1 else list(scores.T)
@@ -169,9 +169,9 @@ def rows_keys(
     for part in parts:
         bits = np.ascontiguousarray(part + 0 if part.dtype.kind == "f" else part)
         key = _mixed(key + bits.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-    if groups is not None:
-        names: dict[Any, int] = {name: _hash_of(name) for name in dict.fromkeys(groups.tolist())}
-        codes = np.array([names[name] for name in groups.tolist()], dtype=np.uint64)
+    for texts in (part.tolist() for part in named if part is not None):
+        names: dict[Any, int] = {name: _hash_of(name) for name in dict.fromkeys(texts)}
+        codes = np.array([names[name] for name in texts], dtype=np.uint64)
         key = _mixed(key + codes + np.uint64(0x9E3779B97F4A7C15))
     return key
 
@@ -191,6 +191,15 @@ def rows_digest(keys: Keys, codes: npt.NDArray[np.intp]) -> int:
     if not len(keys):
         return 0
     return int(np.add.reduce(_mixed(keys ^ _mixed((codes + 2).astype(np.uint64)))))
+
+
+def _numbers(keys: Keys, places: Keys) -> Keys:
+    """The number of each row among those with the same key, in the order of ``places``."""
+    order = np.lexsort((places, keys))
+    ordered = keys[order]
+    numbers = np.zeros(len(keys), dtype=np.uint64)
+    numbers[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    return numbers
 
 
 def compare_rows(before: Keys, now: Keys) -> tuple[npt.NDArray[np.int8], int]:
@@ -283,7 +292,8 @@ class RowArrays:
         held, expired = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for piece in pieces:
             at = piece.positions
-            keys[at] = rows_keys(piece.moments, piece.scores, piece.counts, piece.groups)
+            named = piece.groups, piece.ids
+            keys[at] = rows_keys(piece.moments, piece.scores, piece.counts, *named)
             codes[at], files[at] = piece.codes, piece.files
             held[at], expired[at] = piece.held, piece.expired
             if piece.moments is not None:
@@ -296,6 +306,24 @@ class RowArrays:
         ends = [np.searchsorted(self._ordered, (place, place + 1)) for place in places]
         parts = [self._order[start:end] for start, end in ends]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def in_order(self, take: Any) -> Any:
+        """Positions of the rows that ``take`` selects, in the order in which they are counted.
+
+        Rows of one time are shuffled, because a file that is sorted by its labels must not look
+        like a change in the middle of the day. Their order depends on nothing but these rows:
+        places are hashes of rows without labels, numbered if equal, and a second hash decides
+        which label gets which of the equal rows' numbers. Without times, the order is that of the
+        files.
+        """
+        rows = np.flatnonzero(take)
+        if self.moments is None:
+            return rows
+        keys = self.keys[rows]
+        values = _mixed(keys ^ _mixed((self.codes[rows].astype(np.intp) + 2).astype(np.uint64)))
+        places = _mixed(values + _numbers(values, values))
+        places = _mixed(keys + _numbers(keys, places))
+        return rows[np.lexsort((places, self.moments[rows]))]
 
     def values(self, at: Any) -> Any:
         """Rows with their labels, as records keep them."""

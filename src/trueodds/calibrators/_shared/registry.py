@@ -6,12 +6,13 @@ of the group ``trueodds.calibrators``. A class is imported when it is first used
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from trueodds.basics.shown import shown
+from trueodds.basics.shown import shown, suggestion
 from trueodds.exceptions import InputError, PluginError, TrueoddsWarning, warn_user
 
 if TYPE_CHECKING:
@@ -19,47 +20,73 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "TIERS",
+    "Tier",
     "all_calibrators",
     "calibrator_names",
     "default_method",
     "find_calibrator",
     "method_name",
+    "tier_of",
 ]
 
-METHODS = {
-    "abb": "_abb:ABBCalibrator",
-    "acp": "_acp:ACPCalibrator",
-    "bayesian_isotonic": "_bayesian_isotonic:BayesianIsotonicCalibrator",
-    "bayesian_smooth": "_bayesian_smooth:BayesianSmoothCalibrator",
-    "bayesian_structured": "_bayesian_structured:BayesianStructuredCalibrator",
-    "bbq": "_bbq:BBQCalibrator",
-    "beta": "_beta:BetaCalibrator",
-    "centered_isotonic": "_centered_isotonic:CenteredIsotonicCalibrator",
-    "charcoal_grill": "_charcoal_grill:CharcoalGrillCalibrator",
-    "dirichlet": "_dirichlet:DirichletCalibrator",
-    "enir": "_enir:ENIRCalibrator",
-    "ensemble_temperature": "_ensemble_temperature:EnsembleTemperatureCalibrator",
-    "group": "_group:GroupCalibrator",
-    "histogram": "_histogram:HistogramCalibrator",
-    "identity": "_identity:IdentityCalibrator",
-    "isotonic": "_isotonic:IsotonicCalibrator",
-    "kernel": "_kernel:KernelCalibrator",
-    "logistic": "_logistic:LogisticCalibrator",
-    "matrix": "_matrix:MatrixCalibrator",
-    "one_vs_rest": "_one_vs_rest:OneVsRestCalibrator",
-    "quadratic": "_quadratic:QuadraticCalibrator",
-    "robust_logistic": "_robust_logistic:RobustLogisticCalibrator",
-    "scaling_binning": "_scaling_binning:ScalingBinningCalibrator",
-    "smooth_isotonic": "_smooth_isotonic:SmoothIsotonicCalibrator",
-    "spline": "_spline:SplineCalibrator",
-    "structured_matrix": "_structured_matrix:StructuredMatrixCalibrator",
-    "structured_vector": "_structured_vector:StructuredVectorCalibrator",
-    "temperature": "_temperature:TemperatureCalibrator",
-    "tree": "_tree:TreeCalibrator",
-    "vector": "_vector:VectorCalibrator",
-    "venn_abers": "_venn_abers:VennAbersCalibrator",
+Tier = Literal["advised", "papers", "for comparison", "other packages"]
+TIERS: dict[Tier, dict[str, str]] = {
+    "advised": {
+        "bayesian_smooth": "_bayesian_smooth:BayesianSmoothCalibrator",
+        "bayesian_structured": "_bayesian_structured:BayesianStructuredCalibrator",
+        "identity": "_identity:IdentityCalibrator",
+        "temperature": "_temperature:TemperatureCalibrator",
+        "logistic": "_logistic:LogisticCalibrator",
+        "robust_logistic": "_robust_logistic:RobustLogisticCalibrator",
+        "beta": "_beta:BetaCalibrator",
+        "group": "_group:GroupCalibrator",
+    },
+    "papers": {
+        "bayesian_isotonic": "_bayesian_isotonic:BayesianIsotonicCalibrator",
+        "charcoal_grill": "_charcoal_grill:CharcoalGrillCalibrator",
+        "enir": "_enir:ENIRCalibrator",
+        "tree": "_tree:TreeCalibrator",
+    },
+    "for comparison": {
+        "abb": "_abb:ABBCalibrator",
+        "acp": "_acp:ACPCalibrator",
+        "bbq": "_bbq:BBQCalibrator",
+        "centered_isotonic": "_centered_isotonic:CenteredIsotonicCalibrator",
+        "dirichlet": "_dirichlet:DirichletCalibrator",
+        "ensemble_temperature": "_ensemble_temperature:EnsembleTemperatureCalibrator",
+        "histogram": "_histogram:HistogramCalibrator",
+        "isotonic": "_isotonic:IsotonicCalibrator",
+        "kernel": "_kernel:KernelCalibrator",
+        "matrix": "_matrix:MatrixCalibrator",
+        "one_vs_rest": "_one_vs_rest:OneVsRestCalibrator",
+        "quadratic": "_quadratic:QuadraticCalibrator",
+        "scaling_binning": "_scaling_binning:ScalingBinningCalibrator",
+        "smooth_isotonic": "_smooth_isotonic:SmoothIsotonicCalibrator",
+        "spline": "_spline:SplineCalibrator",
+        "structured_matrix": "_structured_matrix:StructuredMatrixCalibrator",
+        "structured_vector": "_structured_vector:StructuredVectorCalibrator",
+        "vector": "_vector:VectorCalibrator",
+        "venn_abers": "_venn_abers:VennAbersCalibrator",
+    },
 }
-"""The module and the class of each method of this package."""
+"""The module and the class of each method of this package, by what it is for.
+
+``"advised"``: the default, and what ``docs/choosing.md`` names a reason for. ``"papers"``: other
+methods of the papers that this package is built on. ``"for comparison"``: the rest.
+"""
+METHODS = {name: place for methods in TIERS.values() for name, place in methods.items()}
+OTHER_NAMES = {
+    "platt": "logistic",
+    "platt_scaling": "logistic",
+    "sigmoid": "logistic",
+    "binning": "histogram",
+    "pava": "isotonic",
+    "default": "auto",
+}
+"""What other libraries and papers call a method."""
+LIKE = 0.75
+"""Similarity from which an unknown name is one of these, misspelled."""
 GROUP = "trueodds.calibrators"
 
 
@@ -68,6 +95,12 @@ def default_method(n_classes: int, *, has_features: bool = False) -> str:
     if has_features:
         return "group"
     return "bayesian_smooth" if n_classes == 2 else "bayesian_structured"
+
+
+def tier_of(name: str) -> Tier:
+    """What a method is for; one of another package counts as such."""
+    own = (tier for tier, methods in TIERS.items() if name in methods)
+    return next(own, "other packages")
 
 
 def method_name(class_name: str) -> str:
@@ -124,9 +157,10 @@ def find_calibrator(name: str) -> type[Any]:
     elif name in _foreign():
         kind = _loaded(_foreign()[name])
     else:
-        raise InputError(
-            f"no method is named {shown(name)}; available: {', '.join(calibrator_names())}."
-        )
+        other = difflib.get_close_matches(name.casefold(), OTHER_NAMES, 1, LIKE)
+        meant = OTHER_NAMES[other[0]] if other else name
+        hint = suggestion(meant, [meant] if other else calibrator_names(), has="there are")
+        raise InputError(f"unknown method {shown(name)}; {hint}")
     return kind
 
 

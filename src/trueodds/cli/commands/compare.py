@@ -15,13 +15,19 @@ from trueodds.basics.wording import (
 )
 from trueodds.cli import options as o
 from trueodds.cli.chosen_method import chosen_methods
-from trueodds.cli.output import emit_json, interval, number, say, show_table
+from trueodds.cli.output import console, emit_json, interval, number, say, show_table
 from trueodds.cli.rows.options import LabeledRowOptions
 
 __all__ = ["compare"]
 
+WIDE = 105
+"""Columns of a terminal that has room for the intervals of losses and the seconds."""
 Repeats = Annotated[
     int, typer.Option("--repeats", min=1, help="Number of repetitions, each with new folds.")
+]
+AllMethods = Annotated[
+    bool,
+    typer.Option("--all", help="Compare also the methods that are only there for comparison."),
 ]
 Feature = Annotated[
     list[str] | None,
@@ -35,6 +41,7 @@ Feature = Annotated[
 def compare(
     data: LabeledRowOptions,
     method: o.Methods = None,
+    all_methods: AllMethods = False,
     cv: o.Folds = 5,
     repeats: Repeats = 1,
     jobs: o.Jobs = 1,
@@ -53,7 +60,7 @@ def compare(
     """
     from trueodds.model_selection import compare_calibrators
 
-    calibrators = chosen_methods(method)
+    calibrators = chosen_methods(method, all_methods=all_methods)
     prepared, rows = data.read(features=tuple(feature or ()))
     comparison = compare_calibrators(
         rows.scores,
@@ -126,7 +133,9 @@ def _show(title: str, comparison: Any) -> None:
     ]
     gain = "gain" if comparison.gain_metric == "log_loss" else "gain in Brier"
     header = ["method", "log-loss", "90% interval", "Brier", "ECE", gain, "interval", "seconds"]
-    show_table(title, header, table)
+    if console().width < WIDE:
+        header, *table = ([row[0], row[1], *row[3:7]] for row in (header, *table))
+    show_table(title, header, table, whole=1)
 
 
 def _gain(comparison: Any, method: str) -> tuple[str, str]:

@@ -17,7 +17,9 @@ from trueodds.cli.rows.options import LabeledRowOptions
 from trueodds.cli.rows.prepare import Prepared
 
 if TYPE_CHECKING:
+    from trueodds.cli.rows.read import FileRows
     from trueodds.decisions import DecisionCurve
+    from trueodds.inputs import Floats
     from trueodds.metrics import ClassEvaluation, Evaluation, MetricInterval, ValidationReport
     from trueodds.table import ScoreTable
 
@@ -96,11 +98,18 @@ def evaluate(
         )
         return
     columns = data.columns(groups=tuple(group or ()))
+    result: Evaluation | ClassEvaluation
+    table: ScoreTable | None = None
+    groups: dict[str, Any] | None = None
     with data.open(columns) as source:
         prepared = data.prepare(source, columns, as_probability=True)
         with working("measuring", source.connection):
-            result, table = _whole(data, prepared, options)
-        groups = _groups(data, prepared, max_groups, level, resamples) if group else None
+            if len(prepared.scores) > 1:
+                result, groups = _classes(data, prepared, options)
+            else:
+                result, table = _whole(prepared, options)
+        if group and groups is None:
+            groups = _groups(data, prepared, max_groups, level, resamples)
         section = _validation(data, prepared, validation, threshold or [], options)
     notes = [*prepared.classes.notes(table), *_doubts(result)]
     finding = result.finding(tolerance, groups["groups"] if groups else None)
@@ -151,10 +160,8 @@ def _evaluate_clusters(
 ) -> None:
     """The same of rows in clusters, which are read into memory: a table of counts has none."""
     from trueodds.cli.rows.read import read_rows
-    from trueodds.metrics import evaluate_groups, multicalibration_error
     from trueodds.metrics._clusters import read_clusters
     from trueodds.metrics._evaluation import evaluate_clusters
-    from trueodds.metrics._groups import group_counts, read_grouped
     from trueodds.metrics._sample import read_kept
 
     if validation or thresholds:
@@ -172,38 +179,13 @@ def _evaluate_clusters(
     missing = sum(value is None or value != value for value in of_row.tolist())
     if missing:
         raise UsageError(f"the column {cluster!r} of --cluster has {missing:,} missing values.")
-    scores = rows.scores
-    if data.input_scale == "logit" and scores.ndim == 2:
-        from trueodds.numerics.softmax.logits import softmax
-
-        scores = softmax(scores)
+    scores = _probabilities(data, rows)
     given: dict[str, Any] = {"sample_weight": rows.weight, "classes": range(rows.n_classes)}
     with working("measuring"):
         sample, kept = read_kept(rows.codes, scores, **given)
         own = read_clusters(of_row, scores, kept)
         result = evaluate_clusters(sample, own, **options)
-        groups = None
-        if rows.groups:
-            view, read, kept, event = read_grouped(
-                rows.codes, scores, rows.groups, rows.weight, None, given["classes"]
-            )
-            found = (
-                group
-                for column in read
-                for group in group_counts(column, column.codes[kept], view, event, cluster=own)
-            )
-            segments = multicalibration_error(
-                *(rows.codes, scores, rows.groups),
-                clusters=of_row,
-                n_resamples=options["n_resamples"],
-                random_state=options["random_state"],
-                **given,
-            )
-            groups = {
-                **evaluate_groups(found, level=options["level"]),
-                "multicalibration": {**segments.to_dict(), "finding": str(segments)},
-                "left_out": 0,
-            }
+        groups = _groups_of_rows(rows, scores, options, of_row, own) if rows.groups else None
     n_clusters = int(own.max()) + 1
     notes = [f"Intervals and tests take the {n_clusters:,} values of {cluster} as independent."]
     finding = result.finding(tolerance, groups["groups"] if groups else None)
@@ -211,32 +193,66 @@ def _evaluate_clusters(
     _emit(data, prepared, result, groups, None, finding, notes, level, as_json=as_json)
 
 
-def _whole(
-    data: LabeledRowOptions, prepared: Prepared, options: dict[str, Any]
-) -> tuple[Evaluation | ClassEvaluation, ScoreTable | None]:
-    """Metrics of all rows, and the counts of two classes."""
-    from trueodds.metrics import evaluate_classes, evaluate_counts
-
-    if len(prepared.scores) == 1:
-        from trueodds.cli.rows.read import count_rows
-
-        used = prepared.tally.used
-        table = count_rows(prepared.relation, used, prepared.columns)
-        return evaluate_counts(table, **options), table
-    rows = data.fetch(prepared, bytes_per_score=60)
-    scores = rows.scores
-    if data.input_scale == "logit":
+def _probabilities(data: LabeledRowOptions, rows: FileRows) -> Floats:
+    """The scores of rows, of which the logits of several classes are not probabilities yet."""
+    if data.input_scale == "logit" and rows.scores.ndim == 2:
         from trueodds.numerics.softmax.logits import softmax
 
-        scores = softmax(scores)
-    found = evaluate_classes(
-        rows.codes,
-        scores,
-        sample_weight=rows.weight,
-        classes=range(rows.n_classes),
-        level=options["level"],
+        return softmax(rows.scores)
+    return rows.scores
+
+
+def _whole(prepared: Prepared, options: dict[str, Any]) -> tuple[Evaluation, ScoreTable]:
+    """Metrics and counts of all rows of two classes."""
+    from trueodds.cli.rows.read import count_rows
+    from trueodds.metrics import evaluate_counts
+
+    table = count_rows(prepared.relation, prepared.tally.used, prepared.columns)
+    return evaluate_counts(table, **options), table
+
+
+def _classes(
+    data: LabeledRowOptions, prepared: Prepared, options: dict[str, Any]
+) -> tuple[ClassEvaluation, dict[str, Any] | None]:
+    """Metrics of several classes, and their groups."""
+    from trueodds.metrics import evaluate_classes
+
+    rows = data.fetch(prepared, bytes_per_score=60)
+    scores = _probabilities(data, rows)
+    given: dict[str, Any] = {"sample_weight": rows.weight, "classes": range(rows.n_classes)}
+    found = evaluate_classes(rows.codes, scores, **given, level=options["level"])
+    return found, _groups_of_rows(rows, scores, options) if rows.groups else None
+
+
+def _groups_of_rows(
+    rows: FileRows, scores: Floats, options: dict[str, Any], clusters: Any = None, own: Any = None
+) -> dict[str, Any]:
+    """Groups of rows in memory; ``own`` is the cluster of each row of weight."""
+    from trueodds.metrics import evaluate_groups, multicalibration_error
+    from trueodds.metrics._groups import group_counts, read_grouped
+
+    classes = range(rows.n_classes)
+    view, read, kept, event = read_grouped(
+        *(rows.codes, scores, rows.groups, rows.weight, None, classes)
     )
-    return found, None
+    found = (
+        group
+        for column in read
+        for group in group_counts(column, column.codes[kept], view, event, cluster=own)
+    )
+    segments = multicalibration_error(
+        *(rows.codes, scores, rows.groups),
+        sample_weight=rows.weight,
+        classes=classes,
+        clusters=clusters,
+        n_resamples=options["n_resamples"],
+        random_state=options["random_state"],
+    )
+    return {
+        **evaluate_groups(found, level=options["level"]),
+        "multicalibration": {**segments.to_dict(), "finding": str(segments)},
+        "left_out": 0,
+    }
 
 
 def _validation(
@@ -256,8 +272,6 @@ def _groups(
 ) -> dict[str, Any]:
     from trueodds.metrics import evaluate_groups
 
-    if len(prepared.scores) > 1:
-        raise UsageError("--group needs the scores of two classes, in one column or two.")
     found = find_groups(prepared, max_groups)
     measured = evaluate_groups(found.counts(), level=level)
     entries = measured.pop("groups")
@@ -360,7 +374,9 @@ def _show_groups(groups: dict[str, Any]) -> None:
     ]
     level = groups["groups"][0]["whole"]["level"]
     ends = f"{100 * level:g}% interval"
-    header = ["group", "rows", "mean score", "observed", "O:E", ends, "p adjusted", "off"]
+    right = groups["groups"][0]["event"] == "right"
+    means = ["confidence", "accuracy"] if right else ["mean score", "observed"]
+    header = ["group", "rows", *means, "O:E", ends, "p adjusted", "off"]
     show_table(
         f"{counted(len(rows), 'group')}, worst first; off: not calibrated (the chance of any "
         f"false alarm is below {100 * groups['significance']:g}%)",

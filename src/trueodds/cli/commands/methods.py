@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Annotated, Any
 
-from trueodds.calibrators import all_calibrators
+import typer
+
+from trueodds.calibrators import Tier, all_calibrators, tier_of
 from trueodds.cli import options as o
 from trueodds.cli.chosen_method import AUTO, method_class
-from trueodds.cli.output import console, emit_json, show_table
+from trueodds.cli.output import console, emit_json, say, show_table
 
 __all__ = ["describe", "methods"]
 
@@ -16,19 +18,41 @@ WIDE = 150
 """Columns of a terminal that has room for a separate column of classes."""
 
 
-def methods(as_json: o.Json = False) -> None:
-    """List all calibration methods and their properties.
+TITLES: dict[Tier, str] = {
+    "advised": "The default (auto), and what can be better for a reason",
+    "papers": "More methods of the papers",
+    "other packages": "Methods of other packages",
+    "for comparison": "For comparison",
+}
+ALL = typer.Option("--all", help="List also the methods that are only there for comparison.")
+
+
+def methods(all_methods: Annotated[bool, ALL] = False, as_json: o.Json = False) -> None:
+    """List the calibration methods and their properties.
 
     Examples
     --------
     trueodds methods
+    trueodds methods --all
     trueodds methods --json
     """
-    known = {**all_calibrators(), AUTO: method_class(AUTO)}
-    found = [describe(name, kind) for name, kind in sorted(known.items())]
+    found = [describe(AUTO, method_class(AUTO)) | {"tier": "advised"}]
+    found += [
+        describe(name, kind) | {"tier": tier_of(name)} for name, kind in all_calibrators().items()
+    ]
     if as_json:
         emit_json("methods", {"methods": found})
         return
+    for tier, title in TITLES.items():
+        listed = [entry for entry in found if entry["tier"] == tier]
+        if listed and (all_methods or tier != "for comparison"):
+            _show(title, listed)
+    if not all_methods:
+        hidden = sum(entry["tier"] == "for comparison" for entry in found)
+        say(f"{hidden} more are only there for comparison; --all lists them.")
+
+
+def _show(title: str, listed: list[dict[str, Any]]) -> None:
     header = ["method", "class", "what it learns", "several classes", "monotone", "features"]
     rows = [
         [
@@ -39,14 +63,12 @@ def methods(as_json: o.Json = False) -> None:
             "yes" if entry["monotone"] else "no",
             "yes" if entry["needs_features"] else "",
         ]
-        for entry in found
+        for entry in listed
     ]
     if console().width < WIDE:
         rows = [[name, "\n".join([own, text, *_kinds(*rest)])] for name, own, text, *rest in rows]
         header = ["method", "class, what it learns"]
-    show_table(
-        f"{len(rows)} methods", header, rows, left=len(header), whole=min(2, len(header) - 1)
-    )
+    show_table(title, header, rows, left=len(header), whole=min(2, len(header) - 1))
 
 
 def _kinds(several: str, monotone: str, features: str) -> list[str]:

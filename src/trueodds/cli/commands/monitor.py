@@ -97,7 +97,7 @@ def monitor(
     trueodds monitor map.json lake -s p -l y -t day --state watch.json --fail-on missing
     """
     # Imported here: the list of all commands imports this module and must not wait for NumPy.
-    from trueodds.cli.watch.output import log, log_events, metrics_text, say_result, time_stamp
+    from trueodds.cli.watch import output as out
     from trueodds.cli.watch.run import FileRun, find_files, locked, open_watch
     from trueodds.watch.sinks import MonitorSink
 
@@ -113,13 +113,14 @@ def monitor(
             check_target(output)
     with locked(state):
         watch = open_watch(state, fitted, data.time, alpha, tolerance)
-        at, before = time_stamp(), watch.n_rows
+        at, before = out.time_stamp(), watch.n_rows
         if acknowledge and not watch.acknowledge(at):
-            log("--acknowledge: there is no alarm.")
+            out.log("--acknowledge: there is no alarm.")
         sink = MonitorSink(watch, fitted, comma=data.decimal == ",")
-        run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
+        given = {"data": data, "fitted": fitted, "state": state, "at": at, "group": data.group}
+        run = FileRun(watch=watch, sink=sink, **given)
         fresh = run.seen.look(paths)
-        lines = run.read(fresh, quiet=as_json)
+        lines = run.read(fresh)
         if html is not None:
             from trueodds.report import render_timeline
 
@@ -127,21 +128,24 @@ def monitor(
             page = render_timeline(title, watch.periods, watch.summary(), watch.events)
             write_text(page, html)
         if metrics is not None:
-            write_text(metrics_text(watch, state), metrics)
+            write_text(out.metrics_text(watch, state), metrics)
         # Last: a run that fails or is stopped before has counted nothing, and must not say so.
         watch.save(state)
     if fresh:
         new_rows, files = watch.n_rows - before, counted(len(fresh), "new or changed file")
-        log(f"{counted(new_rows, 'row')} counted from {files}.")
+        out.log(f"{counted(new_rows, 'row')} counted from {files}.")
     else:
-        log(f"no new rows ({counted(len(paths), 'file')} already read).")
-    log_events(run.seen.events)
+        out.log(f"no new rows ({counted(len(paths), 'file')} already read).")
+    out.log_events(run.seen.events)
+    out.log_known(watch, sink.n_known)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
+        content |= {"rows_known": sink.n_known}
         content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
         emit_json("monitor", content)
     else:
-        say_result(watch)
+        out.say_periods(lines, watch.monitor.alpha)
+        out.say_result(watch)
         for line in run.notes:
             say(line)
     if watch.monitor.alarm:

@@ -97,10 +97,11 @@ def _aligned(rows: dict[str, str], title: str) -> list[str]:
 
 def _readable(metadata: dict[str, Any]) -> dict[str, Any]:
     """Format losses and observed/expected; return everything else unchanged."""
-    words = {"losses": losses_text(metadata), "observed_expected": ratio_text(metadata)}
-    formula = formula_text(metadata)
-    if formula:
-        words["losses"] += f"; {formula}"
+    words = {
+        "losses": losses_text(metadata),
+        "formula": formula_text(metadata),
+        "observed_expected": ratio_text(metadata),
+    }
     return metadata | {name: text for name, text in words.items() if text}
 
 

@@ -54,7 +54,9 @@ class Checks:
             columns.scale,
             sums_to_one=columns.sums_to_one,
             outside_hint=LABELED_HINT if columns.label is not None else FITTED_HINT,
-            sum_hint="if the columns are independent scores, fit --method one_vs_rest.",
+            sum_hint="if a row can have several labels, run the command once for each, with "
+            "one -s and one -l. If only one class is right and the columns are separate scores, "
+            "fit --method one_vs_rest.",
         )
         for name in columns.texts(self.source):
             self.rules += text_rules(name, self._add(as_text(name, kinds[name])))

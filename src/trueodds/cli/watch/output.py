@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from trueodds.basics.wording import e_value_text
+from trueodds.basics.wording import counted, e_value_text
 from trueodds.cli.output import interval, note, number, say
 from trueodds.online import OnlineCalibrator
 from trueodds.watch.state import EVENTS, StreamWatch, Watch, event_text
@@ -15,8 +15,9 @@ from trueodds.watch.state import EVENTS, StreamWatch, Watch, event_text
 __all__ = [
     "log",
     "log_events",
+    "log_known",
     "metrics_text",
-    "period_line",
+    "say_periods",
     "say_result",
     "say_stream",
     "stream_summary",
@@ -48,8 +49,33 @@ def log_events(events: Sequence[dict[str, Any]]) -> None:
             log(f"{kind}: {len(rest):,} more such deliveries with {rows:,} rows.")
 
 
-def period_line(line: dict[str, Any], alpha: float) -> str:
-    """One period in one line."""
+def log_known(watch: Watch, n_known: int) -> None:
+    """Log rows that came again, by their ids."""
+    if n_known:
+        log(f"{counted(n_known, 'row')} not counted again: their ids (--id) were counted before.")
+    if watch.ids.forgotten:
+        log(
+            f"the state has the last {len(watch.ids):,} ids; rows of the {watch.ids.forgotten:,} "
+            "ids before them are counted again if they come again."
+        )
+
+
+def say_periods(lines: Sequence[dict[str, Any]], alpha: float) -> None:
+    """Print the last ten periods of a run, and what came before."""
+    before = lines[:-MOST_LINES]
+    if before:
+        alarms = sum(line["alarm"] for line in before)
+        late = sum(line["late"] for line in before)
+        rows = sum(line["rows"] for line in before)
+        words = [f"{counted(len(before), 'earlier period')}: {counted(rows, 'row')}"]
+        words += [f"{late:,} late"] if late else []
+        words += [f"{alarms:,} with ALARM"] if alarms else []
+        say(f"{', '.join(words)} (all: --json).")
+    for line in lines[-MOST_LINES:]:
+        say(_period_line(line, alpha))
+
+
+def _period_line(line: dict[str, Any], alpha: float) -> str:
     ratio = line["observed"] / line["expected"] if line["expected"] > 0 else None
     words = [
         f"{line['period']:<12}",

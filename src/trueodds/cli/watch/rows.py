@@ -34,7 +34,8 @@ __all__ = [
 ]
 
 TYPES = {"number": "DOUBLE", "time": "TIMESTAMP"}
-ISO = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?)?"
+ISO = r"\d{4}-\d{2}-\d{2}([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?)?"
+"""A day without a 24th hour and minutes without a 60th second."""
 ZONE = r"\s*(Z|[+-]\d{2}(:?\d{2})?)"
 NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?"
 """A number without leading zeros: 01.09 is a day of September."""
@@ -44,6 +45,12 @@ FORMATS = (
 )
 LONGEST_NUMBER = 10_000
 """Characters; the decimal digits of any float64 take fewer."""
+UNIX = {"unix": 1e6, "unix-ms": 1e3, "unix-us": 1.0, "unix-ns": 1e-3}
+"""Time formats of numbers: microseconds per unit since 1970."""
+LAST_MOMENT = 253_402_300_800_000_000
+"""Microseconds from 1970 to the year 10,000."""
+MOST_NUMBERS = 1_000
+"""Maximum number of periods of a run if times are numbers."""
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
@@ -59,12 +66,15 @@ class TimeRule:
     format: str | None = None
     step: str | None = None
     """The length of a period; None for numbers."""
+    note: str | None = None
+    """What suggests that the numbers are times."""
 
     def constant(self, moment: str) -> str:
-        """A time that the user gave, as SQL."""
-        if self.format is not None:
-            return f"strptime({literal(moment)}, {literal(self.format)})"
-        return self.known(moment)
+        """A time that the user gave, as SQL; NULL if it is none."""
+        text, plain = literal(moment), f"TRY_CAST({literal(moment)} AS {TYPES[self.kind]})"
+        if self.format in UNIX:
+            return f"coalesce({_since_1970(text, UNIX[self.format])}, {plain})"
+        return plain if self.format is None else _parsed(text, self.format)
 
     def known(self, moment: str) -> str:
         """A time that the state holds, as SQL."""
@@ -78,9 +88,13 @@ class TimeRule:
 def time_rule(
     source: DataSource, name: str, period: str | None, time_format: str | None
 ) -> TimeRule:
-    """Look at a column of times: numbers, dates, texts in ISO form or in a form that is given."""
+    """Look at a column of times: numbers, dates, texts in ISO form or in a form that is given.
+
+    Numbers order the rows, and each is a period unless ``time_format`` makes them times. If a run
+    has too many, it is one period.
+    """
     kind, column = source.kinds[name], quoted(name)
-    found = "time"
+    found, is_unix = "time", time_format in UNIX
     if kind in TEXT_TYPES:
         _refuse_long(source, name)
     if time_format is not None:
@@ -88,7 +102,8 @@ def time_rule(
             raise UsageError(
                 f"--time-format applies to text columns; column {shown(name)} is {kind}."
             )
-        key = _parsed(as_text(name, kind), time_format)
+        text = as_text(name, kind)
+        key = _since_1970(text, UNIX[time_format]) if is_unix else _parsed(text, time_format)
         _check_times(source, name, key, f"is not of the form {time_format}")
     elif kind in TEXT_TYPES:
         found, key = _kind_of_texts(source, name)
@@ -102,9 +117,13 @@ def time_rule(
         raise InputError(f"column {shown(name)} must contain times; its type is {kind}.")
     if found == "number":
         if period is not None:
-            raise UsageError(f"--period needs dates; column {shown(name)} contains numbers.")
+            raise UsageError(
+                f"--period needs dates; column {shown(name)} contains numbers. If they are seconds "
+                "since 1970, pass --time-format unix."
+            )
         text = f"trim(CAST({column} AS VARCHAR))"
-        return TimeRule(found, key, text, text)
+        whole, note = _many_numbers(source, name, key)
+        return TimeRule(found, key, whole or text, text, note=note)
     step = period or "day"
     form = "%Y-%m-%d %H:00" if step == "hour" else "%Y-%m-%d"
     label = f"strftime(date_trunc({literal(step)}, {key}), {literal(form)})"
@@ -113,6 +132,30 @@ def time_rule(
         f"ELSE CAST({key} AS VARCHAR) END"
     )
     return TimeRule(found, key, label, text, time_format, step)
+
+
+def _since_1970(text: str, unit: float) -> str:
+    """SQL of a number as a time; NULL if it is none."""
+    moment = f"round(TRY_CAST(trim({text}) AS DOUBLE) * {unit})"
+    return (
+        f"CASE WHEN abs({moment}) < {LAST_MOMENT} THEN make_timestamp(CAST({moment} AS BIGINT)) END"
+    )
+
+
+def _many_numbers(source: DataSource, name: str, key: str) -> tuple[str | None, str | None]:
+    """SQL of the one period of numbers that are too many for periods, and a note."""
+    facts = f"count(DISTINCT {key}), min({key}), max({key})"
+    count, first, last = source.relation.aggregate(facts).fetchall()[0]
+    if count <= MOST_NUMBERS:
+        return None, None
+    note = (
+        f"column {shown(name)} (--time) contains {count:,} different numbers, so these rows are "
+        "one period."
+    )
+    for form, unit in UNIX.items():
+        if 1e14 <= first * unit <= last * unit < 1e16:  # from 1973 to 2286
+            note += f" If they are times since 1970, pass --time-format {form}."
+    return literal(f"{first:.15g} … {last:.15g}"), note
 
 
 def _refuse_long(source: DataSource, name: str) -> None:
@@ -280,26 +323,16 @@ class WatchedRows:
         for batch in arrow_batches(plain):
             yield self._piece(batch)
 
-    def pieces(self, take: npt.NDArray[np.bool_]) -> Iterator[Piece]:
-        """Yield the rows that ``take`` selects, by period, in order of time (or of positions).
+    def pieces(self, connection: Any, positions: npt.NDArray[Any]) -> Iterator[Piece]:
+        """Yield the rows at these positions, in this order, by period."""
+        import pyarrow as pa
 
-        Rows of one time are shuffled, because a file that is sorted by its labels must not look
-        like a change in the middle of the day. Their order depends on the time and on the number
-        of each row within it, so it is the same whatever else a run reads.
-        """
-        rows = self.relation
-        if "number" in rows.columns:
-            place = "row_number() OVER (PARTITION BY number ORDER BY position)"
-            rows = rows.project(f"*, {place} AS place")
-            rows = rows.order("number, hash(number, place), place")
-        for batch in arrow_batches(rows):
+        places = np.arange(len(positions))
+        chosen = connection.from_arrow(pa.table({"position": positions, "place": places}))
+        for batch in arrow_batches(self.relation.join(chosen, "position").order("place")):
             whole = self._piece(batch)
-            kept = np.flatnonzero(take[whole.positions])
-            if not len(kept):
-                continue
-            whole = whole.part(kept)
-            names = np.array(batch.column("period").to_pylist(), dtype=object)[kept]
-            late = batch.column("late").to_numpy(zero_copy_only=False)[kept]
+            names = np.array(batch.column("period").to_pylist(), dtype=object)
+            late = batch.column("late").to_numpy(zero_copy_only=False)
             cuts = np.flatnonzero((names[1:] != names[:-1]) | (late[1:] != late[:-1])) + 1
             for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True):
                 part = slice(int(start), int(end))
@@ -334,6 +367,7 @@ class WatchedRows:
             codes=batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
             counts=column("counts"),
             groups=listed("grouping"),
+            ids=listed("row_id"),
             features=self._features(batch),
             positions=column("position"),
             files=column("file"),
@@ -357,7 +391,7 @@ def watched_rows(
     classes: tuple[Any, ...],
     time: TimeRule | None,
     *,
-    group: str | None,
+    named: dict[str, str | None],
     on_bad_rows: OnBadRows,
     until: str | None,
     last: str | None,
@@ -374,8 +408,8 @@ def watched_rows(
     classes : tuple
         Classes of the map.
     time : TimeRule or None
-    group : str or None
-        A column.
+    named : dict
+        Columns of texts, by what they are called in a piece.
     on_bad_rows : {"error", "skip"}
     until, last, horizon : str or None
         Rows after ``until`` are held, rows of periods before that of ``last`` are late, and those
@@ -389,8 +423,8 @@ def watched_rows(
     parts.append(f"CAST({label} AS INTEGER) AS label")
     if columns.counts is not None:
         parts.append(f"{columns.number(source, columns.counts)} AS counts")
-    if group is not None:
-        parts.append(f"{as_text(group, source.kinds[group])} AS grouping")
+    texts = {name: column for name, column in named.items() if column is not None}
+    parts += [f"{as_text(c, source.kinds[c])} AS {name}" for name, c in texts.items()]
     parts += [
         f"{_feature(source, columns, n)} AS feature_{k}" for k, n in enumerate(columns.features)
     ]
@@ -405,8 +439,13 @@ def watched_rows(
         outside = f"NOT isfinite({key})"
         if time.kind == "time":  # infinity has no year
             outside = f"coalesce(year({key}), 0) NOT BETWEEN 1 AND 9999"
+        problem = "holds no time of the years 1 to 9999" if time.step else "holds no finite number"
         unusable = f"({key}) IS NULL OR {outside}"
-        _refuse_missing(source, good, unusable, "column of --time", "holds no time")
+        _refuse_missing(source, good, unusable, "column of --time", problem)
+        found = source.connection.sql(f"SELECT {time.constant(until)}") if until else None
+        if found is not None and found.fetchall()[0][0] is None:
+            form = time.format or ("2026-10-01" if time.step else "a number")
+            raise UsageError(f"--until must be of the form {form}; got {shown(until)}.")
         late = f"{time.start(key)} < {time.start(time.known(last))}" if last else "false"
         parts.append(f"{key if time.kind == 'number' else f'epoch_us({key})'} AS number")
         parts += [f"{time.shown} AS period", f"{time.text} AS time_text", f"{late} AS late"]
