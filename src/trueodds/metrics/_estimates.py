@@ -80,10 +80,10 @@ class MetricInterval(Tabular):
         How often such an interval should hold the metric of the population.
     standard_error : float
     method : str
-        ``"mean"``, ``"ratio"``, ``"delong"``, ``"wilson"``, ``"wald"`` or ``"squares"`` for
-        intervals from sums over the rows; ``"inverted"``, ``"bca"``, ``"percentile"`` or
-        ``"centered"`` for those from resamples; ``"exact"`` for Clopper and Pearson's;
-        ``"none"`` for a metric that has no interval.
+        Intervals from sums over the rows: ``"mean"``, ``"ratio"``, ``"delong"``, ``"wilson"``,
+        ``"wald"``, ``"squares"``; ``"exact"`` is Clopper and Pearson's. Those from resamples:
+        ``"inverted"``, ``"bca"``, ``"percentile"``, ``"centered"``. A metric without an interval
+        has ``"none"``.
     replicates : ndarray
         The metric of each resample; empty if there are none.
 
@@ -374,8 +374,8 @@ def debiased_interval(
     """The interval of the debiased calibration error, from sums over its bins.
 
     The mean square of the gaps is a sum of squares of normal variables, so its distribution is
-    nearly χ², with a mean and a variance that follow from the true error θ² and the noise in each
-    bin. The ends are the errors for which the mean square that was found lies at either quantile.
+    nearly χ². Its mean and variance follow from the true error and the noise in each bin. The ends
+    are the errors for which the mean square that was found lies at either quantile.
     """
     sums = sums.filled()
     if sums.spread is None:

@@ -118,7 +118,7 @@ class Evaluation:
     n_independent : float or None
         The rows divided by the design effect, if they belong to clusters.
     notes : tuple of str
-        What :class:`~trueodds.exceptions.FewEventsWarning` said.
+        The message of a :class:`~trueodds.exceptions.FewEventsWarning`, if there was one.
 
     Examples
     --------
@@ -331,7 +331,7 @@ class ClassEvaluation:
     mean_confidence : float
         The mean probability of the most probable class, which is the accuracy that it predicts.
     notes : tuple of str
-        What :class:`~trueodds.exceptions.FewEventsWarning` said.
+        The message of a :class:`~trueodds.exceptions.FewEventsWarning`, if there was one.
 
     Examples
     --------

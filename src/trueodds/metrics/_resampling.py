@@ -1,7 +1,7 @@
 """Resampling, in one place: what is drawn, how often, and the intervals that follow.
 
-A row, with its repetitions, or a whole cluster of rows is one unit. Metrics with a standard error
-of their own (:mod:`trueodds.metrics._estimates`) are never resampled.
+A row, with its repetitions, or a whole cluster of rows is one unit. Metrics with a closed
+form (:mod:`trueodds.metrics._estimates`) are never resampled.
 """
 
 from __future__ import annotations
