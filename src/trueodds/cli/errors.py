@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from trueodds.basics import imports
 from trueodds.basics.signals import Terminated
@@ -110,6 +111,11 @@ def engine_sentence(message: str) -> str:
     if message.startswith("Out of Memory"):
         return "DuckDB reached its memory limit; pass a larger --memory."
     message = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", message.strip())
+    json_lines = re.match(r'(?:Malformed JSON|JSON transform error) in file "(.*?)"', message)
+    if json_lines:
+        from trueodds.cli.files.json_lines import what_is_wrong
+
+        return what_is_wrong(Path(json_lines.group(1))) or message.splitlines()[0]
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     found = re.search(r"^CSV Error on Line: (\d+)", message)
     if found:

@@ -11,7 +11,7 @@ from trueodds.cli.errors import ALARM, UsageError
 from trueodds.cli.files.find import STANDARD_INPUT
 from trueodds.cli.files.write import check_target
 from trueodds.cli.output import emit_json, say
-from trueodds.cli.watch.options import StreamedRowOptions
+from trueodds.cli.watch.options import DeliveryOptions
 
 __all__ = ["stream"]
 
@@ -35,14 +35,6 @@ MaxPending = Annotated[
         help="Maximum number of rows without a label (--id); with more, the oldest are dropped. "
         "\\[default: "
         "1000]",
-        rich_help_panel=STREAM,
-    ),
-]
-Replayed = Annotated[
-    bool,
-    typer.Option(
-        "--replayed",
-        help="Standard input begins with its first line again: skip the lines in the state.",
         rich_help_panel=STREAM,
     ),
 ]
@@ -85,10 +77,9 @@ MapEvery = Annotated[
 
 def stream(
     map_file: o.MapFile,
-    data: StreamedRowOptions,
+    data: DeliveryOptions,
     state: State,
     max_pending: MaxPending = None,
-    replayed: Replayed = False,
     acknowledge: Acknowledge = False,
     output: Output = None,
     map_out: MapOut = None,
@@ -117,7 +108,7 @@ def stream(
     from trueodds.watch.sinks import StreamSink
 
     from_lines = STANDARD_INPUT in data.files
-    _check_options(data, from_lines, replayed, map_out, map_every, as_json)
+    _check_options(data, from_lines, map_out, map_every, as_json)
     if output is not None and not output.lower().endswith(KINDS):
         raise UsageError(f"--output must end in .csv or .jsonl; got {output}.")
     fitted = o.load_map(map_file, data.files)
@@ -140,9 +131,9 @@ def stream(
             if acknowledge and not watch.acknowledge(at):
                 out.log("--acknowledge: there is no alarm.")
             classes = fitted.classes or ()
-            sink = StreamSink(job, forecasts, classes, with_ids=data.row_id is not None)
+            sink = StreamSink(job, forecasts, classes, waits=data.row_id is not None)
             if from_lines:
-                LineRun(sink, forecasts, data, fitted).read(replayed=replayed)
+                LineRun(sink, forecasts, data, fitted).read()
             else:
                 run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
                 fresh = run.seen.look(paths)
@@ -150,9 +141,11 @@ def stream(
                 out.log_events(run.seen.events)
                 forecasts.commit(last=True)
             learned = job.online.n_rows - before
+            out.log_known(watch, sink.n_known)
             out.log(f"{learned:,} rows learned, {forecasts.count:,} forecasts made.")
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
+        content |= {"rows_known": sink.n_known}
         content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
         emit_json("stream", content | out.stream_summary(job) | {"forecasts": forecasts.count})
     elif not from_lines:
@@ -166,9 +159,8 @@ def stream(
 
 
 def _check_options(
-    data: StreamedRowOptions,
+    data: DeliveryOptions,
     from_lines: bool,
-    replayed: bool,
     map_out: str | None,
     map_every: int | None,
     as_json: bool,
@@ -177,8 +169,6 @@ def _check_options(
         raise UsageError("--map-every needs --map-out.")
     if from_lines and len(data.files) > 1:
         raise UsageError("standard input (-) cannot be read together with files.")
-    if replayed and not from_lines:
-        raise UsageError("--replayed is for standard input (-).")
     if data.time is None and (data.until or data.period or data.time_format):
         raise UsageError("--until, --period and --time-format need --time.")
     if from_lines:

@@ -12,7 +12,7 @@ from trueodds.cli.files.find import uncompressed
 from trueodds.cli.files.lines import LONGEST_LINE
 from trueodds.exceptions import InputError
 
-__all__ = ["check_columns", "check_keys"]
+__all__ = ["check_columns", "check_keys", "what_is_wrong"]
 
 
 def check_keys(path: Path) -> None:
@@ -49,3 +49,30 @@ def check_columns(columns: list[str], types: list[str], path: Path) -> None:
         raise InputError(
             f"{path.name}: the lines are not JSON objects whose keys can name columns."
         )
+
+
+def what_is_wrong(path: Path) -> str | None:
+    """Name the first line that is not a JSON object; the engine counts lines in its own way."""
+    with uncompressed(path) as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+            try:
+                text = line.decode()
+                found = json.loads(text, object_pairs_hook=_once) if text.strip() else {}
+            except UnicodeDecodeError:
+                problem = "is not UTF-8 text"
+            except (ValueError, RecursionError) as error:
+                problem = f"is not JSON: {str(error).partition(': line ')[0]}"
+            else:
+                if isinstance(found, dict):
+                    continue
+                problem = "is not a JSON object"
+            return f"{path.name}: line {number:,} {problem}."
+    return None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the key {shown(twice)} occurs twice")
+    return dict(pairs)
