@@ -129,5 +129,14 @@ def engine_sentence(message: str) -> str:
             f"{where}line {found.group(1)} is malformed: {what}; "
             "pass --on-bad-rows skip to leave such lines out."
         )
+    found = re.search(
+        r'^JSON transform error in file "(.*)", in line (\d+): (.*)$', message, re.MULTILINE
+    )
+    if found:
+        what = re.sub(r'^Object .* has duplicate key ("[^"]*")', r"has the key \1 twice", found[3])
+        return (
+            f"{os.path.basename(found[1])}: line {found[2]} {what.rstrip('.')}. "  # noqa: PTH119
+            "Pass --on-bad-rows skip to leave such lines out."
+        )
     first = lines[0] if lines else "the data could not be read"
     return first if first.endswith((".", "!", "?")) else f"{first}."
