@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from trueodds.basics import imports
 from trueodds.basics.signals import Terminated
@@ -110,6 +111,14 @@ def engine_sentence(message: str) -> str:
     if message.startswith("Out of Memory"):
         return "DuckDB reached its memory limit; pass a larger --memory."
     message = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", message.strip())
+    if "exceeds maximum recursion depth" in message:
+        return "a line of JSON is nested too deeply."
+    wrong = r'Malformed JSON in|JSON transform error in|"maximum_object_size" .* reading'
+    json_lines = re.match(rf'(?:{wrong}) file "(.*?)"', message)
+    if json_lines:
+        from trueodds.cli.files.json_lines import what_is_wrong
+
+        return what_is_wrong(Path(json_lines.group(1))) or message.splitlines()[0]
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     found = re.search(r"^CSV Error on Line: (\d+)", message)
     if found:
@@ -128,15 +137,6 @@ def engine_sentence(message: str) -> str:
         return (
             f"{where}line {found.group(1)} is malformed: {what}; "
             "pass --on-bad-rows skip to leave such lines out."
-        )
-    found = re.search(
-        r'^JSON transform error in file "(.*)", in line (\d+): (.*)$', message, re.MULTILINE
-    )
-    if found:
-        what = re.sub(r'^Object .* has duplicate key ("[^"]*")', r"has the key \1 twice", found[3])
-        return (
-            f"{os.path.basename(found[1])}: line {found[2]} {what.rstrip('.')}. "  # noqa: PTH119
-            "Pass --on-bad-rows skip to leave such lines out."
         )
     first = lines[0] if lines else "the data could not be read"
     return first if first.endswith((".", "!", "?")) else f"{first}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from trueodds.cli.files.find import uncompressed
 from trueodds.cli.files.lines import LONGEST_LINE
 from trueodds.exceptions import InputError
 
-__all__ = ["check_columns", "check_keys", "unreadable"]
+__all__ = ["check_columns", "check_keys", "what_is_wrong"]
 
 LONGEST_OBJECT = 16_777_216
 """Bytes of a line that the engine reads."""
@@ -42,50 +41,6 @@ def check_keys(path: Path) -> None:
             )
 
 
-def unreadable(paths: Sequence[Path], error: Exception) -> InputError:
-    """What is wrong with the first line that the engine could not read."""
-    for path in paths:
-        with uncompressed(path) as stream:
-            lines = iter(lambda: stream.readline(LONGEST_OBJECT + 1), b"")
-            for number, line in enumerate(lines, start=1):
-                problem = _problem(line)
-                if problem is not None:
-                    return InputError(f"{path.name}: line {number:,} {problem}")
-    said = str(error).splitlines()[0].partition(": ")[2]
-    return InputError(f"{paths[0].name}: the JSON lines cannot be read: {said}")
-
-
-def _problem(line: bytes) -> str | None:
-    """What is wrong with a line of JSON, and what to do."""
-    if len(line) > LONGEST_OBJECT:
-        return f"is longer than {LONGEST_OBJECT:,} bytes, which is more than can be read."
-    skip = "Pass --on-bad-rows skip to leave such lines out."
-    try:
-        value = json.loads(line.strip() or b"{}", object_pairs_hook=_different)
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeDecodeError:
-        return f"is not UTF-8 text. {skip}"
-    except UnicodeEncodeError:
-        return f"contains half of a surrogate pair. {skip}"
-    except RecursionError:
-        return f"is nested too deeply. {skip}"
-    except json.JSONDecodeError as error:
-        return f"is not valid JSON: {error.msg} (column {error.colno:,}). {skip}"
-    except ValueError as error:
-        return f"{error}. {skip}"
-    return None
-
-
-def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are different."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f'has the key "{key}" twice')
-        found[key] = value
-    return found
-
-
 def check_columns(columns: list[str], types: list[str], path: Path) -> None:
     """Refuse what the engine could not take apart into columns."""
     if columns == ["json"] and types[0].startswith("MAP("):
@@ -97,3 +52,41 @@ def check_columns(columns: list[str], types: list[str], path: Path) -> None:
         raise InputError(
             f"{path.name}: the lines are not JSON objects whose keys can name columns."
         )
+
+
+def what_is_wrong(path: Path) -> str | None:
+    """Name the first line that is not a JSON object; the engine counts lines in its own way."""
+    with uncompressed(path) as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+            problem = _problem(line)
+            if problem is not None:
+                return (
+                    f"{path.name}: line {number:,} {problem}. To leave such lines out, pass "
+                    "--on-bad-rows skip."
+                )
+    return None
+
+
+def _problem(line: bytes) -> str | None:
+    if len(line) > LONGEST_OBJECT:
+        return f"is longer than {LONGEST_OBJECT:,} bytes"
+    try:
+        found = json.loads(line.decode().strip() or "{}", object_pairs_hook=_once)
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeDecodeError:
+        return "is not UTF-8 text"
+    except UnicodeEncodeError:
+        return "is not JSON: half of a surrogate pair"
+    except RecursionError:
+        return "is nested too deeply"
+    except ValueError as error:
+        return f"is not JSON: {str(error).partition(': line ')[0]}"
+    return None if isinstance(found, dict) else "is not a JSON object"
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the key {shown(twice)} occurs twice")
+    return dict(pairs)

@@ -32,7 +32,7 @@ from trueodds.cli.files.csv import (
 )
 from trueodds.cli.files.encoding import UTF_8, guess_encoding, rows_in_utf8
 from trueodds.cli.files.find import Format, InputFiles, resolve, scratch_folder
-from trueodds.cli.files.json_lines import check_columns, check_keys, unreadable
+from trueodds.cli.files.json_lines import check_columns, check_keys
 from trueodds.cli.files.lines import LONGEST_LINE, check_whole, even_lines
 from trueodds.cli.files.sql import LINE, as_category, as_text, literal, quoted, values
 from trueodds.cli.files.xlsx import Sheet, as_csv, header_in_sheets
@@ -517,15 +517,10 @@ def _json_lines(
     options = f"[{', '.join(map(literal, names))}], ignore_errors = {skip_malformed}"
     options += ", hive_partitioning = false"
     options += f", filename = {literal(FILE)}" if by_file else ""
-    import duckdb
-
     # All rows are looked at for types: a late text must not stop the reading half-way.
     # Objects of very many keys would become one column of pairs.
     inference = f"sample_size = -1, map_inference_threshold = {MOST_COLUMNS}"
-    try:
-        relation = connection.sql(f"FROM read_json({options}, {inference})")
-    except duckdb.InvalidInputException as error:
-        raise unreadable(files.paths, error) from None
+    relation = connection.sql(f"FROM read_json({options}, {inference})")
     types = {
         name: "JSON" if str(kind) == '"NULL"' else str(kind)
         for name, kind in zip(relation.columns, relation.types, strict=True)
