@@ -9,7 +9,7 @@ probabilities. Samples that raise a ``FewEventsWarning`` are left out and counte
 the same with three classes. ``bands`` is about 90% consistency bands, ``tests`` about
 ``calibration_test`` at 5%; both use 1,000 rows. Figures and classes take about 8 CPU minutes.
 
-Other intervals have scripts of their own: ``positive_rate.py``, ``guaranteed_thresholds.py``,
+Other intervals have separate scripts: ``positive_rate.py``, ``guaranteed_thresholds.py``,
 ``group_thresholds.py``, ``group_intervals.py``, ``probability_intervals.py`` and
 ``monitor_coverage.py``.
 """
