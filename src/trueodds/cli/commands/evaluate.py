@@ -323,7 +323,10 @@ def _show(
         ]
         for name, found in result.metrics.items()
     ]
-    title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
+    size = f"{prepared.tally.used:,} rows"
+    if prepared.columns.counts:
+        size = f"{prepared.tally.used:,} lines, {result.n:,.0f} rows"
+    title = f"{file}: {size}{prepared.left_out()}"
     show_table(title, ["metric", "value", f"{100 * level:g}% interval"], rows)
     say(prepared.classes_line())
     if isinstance(result, Evaluation):
