@@ -387,7 +387,7 @@ def _show_groups(groups: dict[str, Any]) -> None:
     )
     say(
         "Worst is the group whose odds are off by the largest factor that its rows support, as a "
-        "whole or in a range of scores."
+        "whole or in a range of scores. Intervals hold for all groups together."
     )
     say(groups["worst_group"]["finding"])
     if len({entry["column"] for entry in groups["groups"]}) > 1:  # segments combine columns
