@@ -15,7 +15,13 @@ import pandas as pd
 import pytest
 
 from support.mutate_json import Mutator
-from trueodds import LogisticCalibrator, OneVsRestCalibrator, OnlineCalibrator, load
+from trueodds import (
+    GroupCalibrator,
+    LogisticCalibrator,
+    OneVsRestCalibrator,
+    OnlineCalibrator,
+    load,
+)
 from trueodds.basics.files import exclusive
 from trueodds.cli import main
 from trueodds.exceptions import InputError
@@ -696,6 +702,18 @@ def test_a_state_of_another_map_and_a_shortened_output_are_refused(folder, run):
     write("b.csv", *rows(5, 1))
     assert run("stream", "map.json", "b.csv", *words[1:]).code == 0
     assert len(forecasts()) == 5
+
+
+def test_a_map_with_features_is_refused_with_what_takes_it(folder, run):
+    p, y = rows(200)
+    topic = pd.DataFrame({"topic": [["a", "b"][i % 2] for i in range(200)]})
+    GroupCalibrator().fit(p, y, features=topic).map_.save("topics.json")
+    write("a.csv", p, y)
+    refused = run("stream", "topics.json", "a.csv", *COLUMNS)
+    assert refused.code == 2
+    assert "topics.json also needs 'topic'. Fit one without --feature." in refused.err
+    missing = run("monitor", "topics.json", "a.csv", *COLUMNS)
+    assert "a.csv has no column 'topic', a feature; it has 'p', 'y', 'order'." in missing.err
 
 
 def test_an_output_that_another_program_changed_is_refused_and_kept(folder, run):

@@ -403,7 +403,10 @@ def test_many_rows_are_compared_on_a_sample_that_is_owned_up_to():
     report = build_report(p, y, groups=groups, calibrators=METHODS, max_rows=1000)
     data = report.to_json()["data"]
     assert (data["rows"], data["compared_rows"]) == (6000, 1000)
-    assert "random sample of 1,000 of the 6,000 rows" in report.to_html()
+    first = report.to_html().partition('class="sentence"')[0]
+    assert "validation use all 6,000 rows." in first
+    assert "uses a random sample of 1,000 of them" in first
+    assert report.to_json()["validation"]["rows"] == 6000
     assert report.to_json()["diagrams"][0]["before"]["rows"] == 6000
 
 

@@ -111,7 +111,10 @@ def engine_sentence(message: str) -> str:
     if message.startswith("Out of Memory"):
         return "DuckDB reached its memory limit; pass a larger --memory."
     message = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", message.strip())
-    json_lines = re.match(r'(?:Malformed JSON|JSON transform error) in file "(.*?)"', message)
+    if "exceeds maximum recursion depth" in message:
+        return "a line of JSON is nested too deeply."
+    wrong = r'Malformed JSON in|JSON transform error in|"maximum_object_size" .* reading'
+    json_lines = re.match(rf'(?:{wrong}) file "(.*?)"', message)
     if json_lines:
         from trueodds.cli.files.json_lines import what_is_wrong
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from trueodds.basics.shown import shortened
 from trueodds.basics.wording import interval_percent_text, share_percent_text
-from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_counts
+from trueodds.metrics import ClassEvaluation, Evaluation
 from trueodds.metrics._exact_test import miscalibrated_regions
 from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import event_of
@@ -19,22 +19,17 @@ WORTH_A_WORD = 0.0005
 """Smaller gains round to 0.0% on the page."""
 
 
-def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) -> dict[str, Any]:
+def diagnose(
+    rows: ReportRows, groups: dict[str, Any], found: Evaluation | ClassEvaluation
+) -> dict[str, Any]:
     """Test whether the probabilities are miscalibrated, by how much, and where.
 
     Tests and sentences are those of ``trueodds evaluate``; Holm's method over bins finds the
     regions.
     """
     event = event_of(rows.prob, rows.codes, rows.weight)
-    found: Evaluation | ClassEvaluation
-    options: dict[str, Any] = {"level": level, "random_state": seed}
-    table = event.table
-    if rows.binary:
-        found = evaluate_counts(table, **options)
-    else:
-        found = evaluate_classes(rows.codes, rows.prob, sample_weight=rows.weight, **options)
     is_off = found.p_value < ALPHA
-    regions = miscalibrated_regions(table, alpha=ALPHA) if is_off else []
+    regions = miscalibrated_regions(event.table, alpha=ALPHA) if is_off else []
     flagged = groups["significant_before"]
     worst = groups["worst"][0] if flagged else None
     return {

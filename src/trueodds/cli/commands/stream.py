@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from trueodds.basics.shown import shown
 from trueodds.cli import options as o
 from trueodds.cli.errors import ALARM, UsageError
 from trueodds.cli.files.find import STANDARD_INPUT
@@ -112,6 +113,12 @@ def stream(
     if output is not None and not output.lower().endswith(KINDS):
         raise UsageError(f"--output must end in .csv or .jsonl; got {output}.")
     fitted = o.load_map(map_file, data.files)
+    if fitted.features:
+        needed = ", ".join(map(shown, fitted.features))
+        raise UsageError(
+            f"stream needs a map of scores alone; {map_file} also needs {needed}. Fit one without "
+            "--feature. 'trueodds monitor' takes either."
+        )
     paths = [] if from_lines else find_files(data.files)
     for target in (state, output, map_out):
         if target is not None:

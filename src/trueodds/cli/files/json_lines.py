@@ -14,6 +14,9 @@ from trueodds.exceptions import InputError
 
 __all__ = ["check_columns", "check_keys", "what_is_wrong"]
 
+LONGEST_OBJECT = 16_777_216
+"""Bytes of a line that the engine reads."""
+
 
 def check_keys(path: Path) -> None:
     """Refuse a first object with a nameless key, or with keys that differ in case alone."""
@@ -55,19 +58,30 @@ def what_is_wrong(path: Path) -> str | None:
     """Name the first line that is not a JSON object; the engine counts lines in its own way."""
     with uncompressed(path) as stream:
         for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
-            try:
-                text = line.decode()
-                found = json.loads(text, object_pairs_hook=_once) if text.strip() else {}
-            except UnicodeDecodeError:
-                problem = "is not UTF-8 text"
-            except (ValueError, RecursionError) as error:
-                problem = f"is not JSON: {str(error).partition(': line ')[0]}"
-            else:
-                if isinstance(found, dict):
-                    continue
-                problem = "is not a JSON object"
-            return f"{path.name}: line {number:,} {problem}."
+            problem = _problem(line)
+            if problem is not None:
+                return (
+                    f"{path.name}: line {number:,} {problem}. To leave such lines out, pass "
+                    "--on-bad-rows skip."
+                )
     return None
+
+
+def _problem(line: bytes) -> str | None:
+    if len(line) > LONGEST_OBJECT:
+        return f"is longer than {LONGEST_OBJECT:,} bytes"
+    try:
+        found = json.loads(line.decode().strip() or "{}", object_pairs_hook=_once)
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeDecodeError:
+        return "is not UTF-8 text"
+    except UnicodeEncodeError:
+        return "is not JSON: half of a surrogate pair"
+    except RecursionError:
+        return "is nested too deeply"
+    except ValueError as error:
+        return f"is not JSON: {str(error).partition(': line ')[0]}"
+    return None if isinstance(found, dict) else "is not a JSON object"
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
