@@ -134,8 +134,9 @@ def test_the_width_of_an_interval_is_that_of_a_gaussian_mixture(name, size):
         (expit(logit(LEVELS) + 0.5), "shift", 0),
         (expit(0.4 * logit(LEVELS)), "refit", 1),
         ([0.3, 0.02, 0.6, 0.3, 0.95], "refit", 2),
+        ([0.0, 0.5, 0.3, 0.2, 1.0], "refit", 2),
     ],
-    ids=["shift", "line", "frequencies"],
+    ids=["shift", "line", "frequencies", "none and all"],
 )
 def test_the_gain_of_an_action_is_less_by_one_for_each_parameter(truth, action, best):
     """Akaike's estimate; a parameter that is fitted to n rows costs 1/(2·n) on each new one."""
