@@ -298,3 +298,26 @@ def test_forecasts_that_are_too_extreme_are_a_slope_without_expected_and_observe
     true = 1 / (1 + np.exp(-2.2 * np.log(p / (1 - p))))
     regions = CalibrationMonitor().update(p, rng.random(6000) < true).regions
     assert [place.direction for place in regions if place.kind == "slope"] == ["not extreme enough"]
+
+
+@pytest.mark.parametrize("kind", ["sample_weight", "counts"])
+def test_rows_of_no_weight_at_all_are_rows_that_say_nothing(kind):
+    p, y = stream(300, shift=0.5)
+    plain = CalibrationMonitor().update(p, y)
+    more = CalibrationMonitor().update(p, y).update([0.2, 0.9], [1, 0], **{kind: [0, 0]})
+    assert more.n_rows == 302
+    found, expected = more.miscalibration(1), plain.miscalibration(1)
+    assert (found.weight, found.observed) == (expected.weight, expected.observed)
+    # Stakes are put on starts after them, so that the evidence is nearly the same.
+    assert more.e_value == pytest.approx(plain.e_value, rel=0.01)
+
+
+def test_times_of_several_types_keep_their_types():
+    p, y = stream(64)
+    times = [17, "later", *[None] * 61, 3.5]
+    monitor = CalibrationMonitor().update(p, y, time=times).update(0.3, 0, time="end")
+    assert monitor.last_time == "end"
+    assert monitor.to_dict()["stream"]["history"]["moments"] == [17, "end"]
+    single = CalibrationMonitor().update([0.3, 0.4], [0, 1], time=[1, "a"])
+    assert single.to_dict()["stream"]["history"]["moments"] == [1]
+    assert single.last_time == "a"
