@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.monitor_under_faults import run_all
+from trueodds import CalibrationMonitor
+from trueodds.exceptions import StateFormatError
 from trueodds.maps import IdentityMap
 from trueodds.watch import rows_seen, state
 
@@ -596,3 +598,17 @@ def test_no_row_is_lost_by_appends_concurrent_runs_and_kills():
         "pairs": {0},
         "kills": {0},
     }
+
+
+def test_a_file_from_before_1970_is_counted_once(watch):
+    write("a.csv", *rows_of(0))
+    os.utime("a.csv", (-1e8, -1e8))
+    assert watch("a.csv", timed=False).json["rows"] == PER_DAY
+    assert watch("a.csv", timed=False).json["rows"] == PER_DAY
+
+
+def test_the_state_of_a_job_is_not_read_as_that_of_a_monitor(watch):
+    write("a.csv", *rows_of(0))
+    watch("a.csv", timed=False)
+    with pytest.raises(StateFormatError, match=r"use trueodds.watch.Watch.load\(path\).monitor"):
+        CalibrationMonitor.load("s.json")
