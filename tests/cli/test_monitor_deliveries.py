@@ -535,7 +535,7 @@ def test_a_state_that_another_run_has_changed_is_not_replaced(watch, monkeypatch
 def test_a_run_that_waits_too_long_counts_nothing(watch, monkeypatch):
     import fcntl
 
-    monkeypatch.setattr("trueodds.cli.watch.run.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("trueodds.cli.watch.reader.LOCK_SECONDS", 0.1)
     deliver(0)
     with Path(".s.json.lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
@@ -568,11 +568,11 @@ def test_long_names_and_texts_are_saved_so_that_they_can_be_read(folder, run):
 
 def test_rows_appended_while_a_file_is_read_are_counted_by_the_next_run(watch, monkeypatch):
     """The append comes between the fingerprint and the rows; the last line is half written."""
-    from trueodds.cli.watch import run
+    from trueodds.cli.watch import reader as module
 
     p, y = rows_of(0)
     write("a.csv", p[:300], y[:300], day_name(0))
-    reader = run.read_once
+    reader = module.read_once
     added = []
 
     def append(*arguments):
@@ -583,7 +583,7 @@ def test_rows_appended_while_a_file_is_read_are_counted_by_the_next_run(watch, m
                 stream.write(added[0])
         return found
 
-    monkeypatch.setattr(run, "read_once", append)
+    monkeypatch.setattr(module, "read_once", append)
     assert watch("a.csv").json["rows"] == 300
     write("a.csv", p, y, day_name(0))
     result = watch("a.csv")
