@@ -13,6 +13,17 @@ from trueodds.monitoring._findings import (
 )
 from trueodds.monitoring._monitor import CalibrationMonitor
 
+# For other packages of this library.
+from trueodds.monitoring._rows import (
+    as_rows as as_rows,
+)
+from trueodds.monitoring._rows import (
+    label_codes as label_codes,
+)
+from trueodds.monitoring._rows import (
+    stream_weights as stream_weights,
+)
+
 __all__ = [
     "CalibrationMonitor",
     "ChangePoint",
