@@ -6,10 +6,13 @@
 An error changes one operator, constant, bound or condition: ``<`` becomes ``<=``, ``+`` becomes
 ``-``, 5 becomes 6, ``min`` becomes ``max``, a condition is reversed, ``abs`` is left out. Places
 are drawn evenly from all that the packages of ``trueodds`` have, the same for the same seed.
+Excluded are places where no result can change: types, texts, messages, the log, assertions, the
+arguments ``copy=`` and ``strict=``, and a condition whose reverse is drawn as another error.
 Everything happens in a copy of the tree; the tree itself is never changed.
 
-The tests near a package are those of its folder and those with its name, then all files of tests
-that import it; ``--tests`` adds others. They stop at the first failure, which counts if that test
+The tests near a package are those of its folder, those with its name, and those of ``kernels`` and
+``oracle`` that import it; without ``--own``, then all files of tests that import it; ``--tests``
+adds others. They stop at the first failure, which counts if that test
 passes without the error. One line answers each error: ``caught`` with the test, ``survived``, or
 ``no end`` if the tests did not end in time, which counts as caught. The exit code is 1 if an error
 survived.
@@ -106,13 +109,35 @@ def _of_text(node: ast.BinOp) -> bool:
     )
 
 
+def _is_reversed_by_itself(test: ast.expr) -> bool:
+    """The error planted in the test is already its reverse."""
+    match test:
+        case ast.Compare(ops=[op]):
+            return not isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        case ast.UnaryOp(op=ast.Not()) | ast.Constant():
+            return True
+    return False
+
+
+def _changes_nothing(node: ast.AST) -> bool:
+    """Messages, assertions, the log, and arguments that state what must hold or what is copied."""
+    match node:
+        case ast.JoinedStr() | ast.Raise() | ast.Assert():
+            return True
+        case ast.keyword(arg="copy" | "strict"):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="logger"))):
+            return True
+    return False
+
+
 def errors(tree: ast.AST, function: str = "") -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """Function, expression, and what to plant there; none in types, texts and messages."""
+    """Function, expression, and what to plant there; none where no result can change."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for node in value if isinstance(value, list) else [value]:
-            if not isinstance(node, ast.AST) or isinstance(node, ast.JoinedStr | ast.Raise):
+            if not isinstance(node, ast.AST) or _changes_nothing(node):
                 continue
             inner = function
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -120,7 +145,8 @@ def errors(tree: ast.AST, function: str = "") -> Iterator[tuple[str, ast.expr, a
             if isinstance(node, ast.If | ast.IfExp | ast.While):
                 if ast.unparse(node.test) == "TYPE_CHECKING":
                     continue
-                yield function, node.test, ast.UnaryOp(ast.Not(), node.test)
+                if not _is_reversed_by_itself(node.test):
+                    yield function, node.test, ast.UnaryOp(ast.Not(), node.test)
             if isinstance(node, ast.expr) and (new := wrong(node)) is not None:
                 yield function, node, new
             yield from errors(node, inner)
@@ -162,12 +188,18 @@ def find_again(root: Path, place: Place) -> tuple[Place, tuple[int, int]] | None
 
 
 def tests_near(package: str, *, own: bool) -> list[str]:
-    """Files of tests: the package's own, then (unless ``own``) all that import it."""
+    """Files of tests: the package's own, then (unless ``own``) all that import it.
+
+    Comparisons with slow twins and independent computations (``kernels``, ``oracle``) are own tests
+    of each package that they import.
+    """
     mentions = re.compile(rf"trueodds\.{package}\b|from trueodds import [^\n]*\b{package}\b")
     found = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        is_near = bool(mentions.search(path.read_text("utf-8")))
         is_own = package in path.parent.name or package in path.stem
-        if is_own or (not own and mentions.search(path.read_text("utf-8"))):
+        is_own |= is_near and path.parent.name in ("kernels", "oracle")
+        if is_own or (is_near and not own):
             found.append((not is_own, path.relative_to(ROOT).as_posix()))
     return [path for _, path in sorted(found)]
 

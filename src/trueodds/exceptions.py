@@ -6,9 +6,11 @@ import sys
 import warnings
 
 __all__ = [
+    "BiasedMetricWarning",
     "BinnedScoresWarning",
     "ConvergenceWarning",
     "DegenerateWeightsWarning",
+    "FewEventsWarning",
     "InputError",
     "MapFormatError",
     "MissingClassWarning",
@@ -201,8 +203,42 @@ class UndefinedReplicatesWarning(TrueoddsWarning):
     >>> y, p = [0, 0, 0, 1], [0.1, 0.3, 0.4, 0.6]
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     _ = confidence_interval(roc_auc_score, y, p, n_resamples=50, random_state=0)
+    >>> "UndefinedReplicatesWarning" in {type(w.message).__name__ for w in caught}
+    True
+    """
+
+
+class BiasedMetricWarning(TrueoddsWarning):
+    """Chance adds to a metric, so its interval may lie on one side of the true value.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from trueodds.metrics import confidence_interval
+    >>> p = np.arange(200) / 200
+    >>> y = np.random.default_rng(0).random(200) < p
+    >>> def gap(y, p):
+    ...     tens = np.minimum(10 * p, 9).astype(int)
+    ...     return np.abs(np.bincount(tens, p - y, 10)).sum() / len(y)
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     _ = confidence_interval(gap, y, p, n_resamples=100, random_state=0)
     >>> [type(w.message).__name__ for w in caught]
-    ['UndefinedReplicatesWarning']
+    ['BiasedMetricWarning']
+    """
+
+
+class FewEventsWarning(TrueoddsWarning):
+    """Fewer than ten rows have the event, or lack it, so intervals may miss the true value.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from trueodds.metrics import brier_score, confidence_interval
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     _ = confidence_interval(brier_score, [0, 0, 1], [0.1, 0.3, 0.6])
+    >>> [type(w.message).__name__ for w in caught]
+    ['FewEventsWarning']
     """
 
 

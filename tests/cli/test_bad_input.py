@@ -383,3 +383,24 @@ def test_a_folder_that_cannot_be_written_is_named_without_the_temporary_file(
     assert result.code == 1
     assert f"cannot write to the folder {tmp_path}: read-only file system." in result.err
     assert ".tmp" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (
+            b'{"p": 0.2, "y": 1}\n{"p": 0.2 "y": 1}\n',
+            "line 2 is not JSON: Expecting ',' delimiter.",
+        ),
+        (b'{"p": 0.2, "y": 1}\n{"p": 0.2, "y":', "line 2 is not JSON: Expecting value."),
+        (b'{"p": 0.2, "y": 1, "y": 2}\n', "line 1 is not JSON: the key 'y' occurs twice."),
+        (b'{"p": NaN, "y": 1}\n\nNaN\n', "line 3 is not a JSON object."),
+        (b'\xff\xfe{"p": 0.2}\n', "line 1 is not UTF-8 text."),
+    ],
+)
+def test_a_line_that_is_not_json_is_named(run, tmp_path, lines, answer):
+    path = tmp_path / "scores.jsonl"
+    path.write_bytes(lines)
+    result = run("evaluate", path, "-s", "p", "-l", "y")
+    assert result.code == 1
+    assert f"scores.jsonl: {answer}" in result.err

@@ -13,7 +13,13 @@ from scipy.special import ndtr
 from score_files import make_table, write_table
 
 import trueodds
-from trueodds.metrics import brier_score, calibration_test, log_loss
+from trueodds.metrics import (
+    brier_score,
+    calibration_test,
+    confidence_interval,
+    log_loss,
+    observed_expected_ratio,
+)
 
 
 def columns(*more):
@@ -198,10 +204,9 @@ def test_fit_shows_what_the_map_does_to_rare_events(run, rare, tmp_path):
     assert result.code == 0, result.err
     found = trueodds.load(out)(p)
     before, after = y.sum() / p.sum(), y.sum() / found.sum()
-    error = np.sqrt(((y - y.mean()) ** 2).sum()) / y.sum()  # of the logarithm
-    factor = np.exp(1.6448536269514722 * error)
-    for ratio in (before, after):
-        assert f"{ratio:.3f} [{ratio / factor:.3f}, {ratio * factor:.3f}]" in result.err
+    for prob in (p, found):
+        ratio = confidence_interval(observed_expected_ratio, y, prob)
+        assert f"{ratio.estimate:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]" in result.err
     size = np.abs(found - p).mean()
     assert f"by {size:.2g} on average" in result.err
     assert f"of the base rate of {100 * y.mean():.2f}%" in result.err

@@ -65,12 +65,36 @@ def test_the_output_is_the_input_with_one_more_column_in_its_dialect(run, data, 
     expected = 100 * trueodds.load(data / "map.json")(np.array(SCORES) / 100)
     sign = form.get("sign", " %")
     values = [row[-1] for row in split_lines(found, delimiter)[1:]]
-    assert all(value.endswith(sign) for value in values)
-    numbers = [float(value.removesuffix(sign).replace(",", ".")) for value in values]
-    assert numbers == pytest.approx(expected, rel=1e-14 if not sign else 5e-6)
-    if sign:  # as a person writes it: six digits, no exponent
-        assert all(len(value.removesuffix(sign)) <= 8 or float(value[0]) == 0 for value in values)
+    if sign:  # as the scores are written: at most two digits after the mark, so two
+        assert values == [f"{value:.2f}{sign}".replace(".", ",") for value in expected]
+    else:
+        numbers = [float(value.replace(",", ".")) for value in values]
+        assert numbers == pytest.approx(expected, rel=1e-14)
     assert ("." in "".join(values)) == (form.get("decimal") == ".")
+
+
+@pytest.mark.parametrize(
+    ("written", "answers"),
+    [
+        (["95.1 %", "4.0 %", "60 %"], ["99.7 %", "0.2 %", "69.2 %"]),
+        (["60%", "30%"], ["69%", "16%"]),
+        # What is neither 0 nor 100 is not written as one of them.
+        (["95%", "5%", "60%"], ["99.72%", "0.28%", "69%"]),
+        (["0.1 %", "99.9 %"], ["0.00010 %", "99.99990 %"]),
+        (["0.0 %", "100.0 %"], ["0.0 %", "100.0 %"]),
+    ],
+)
+def test_percentages_have_as_many_digits_as_those_of_the_scores(
+    run, tmp_path, csv_file, written, answers
+):
+    squared, out = tmp_path / "squared.json", tmp_path / "out.csv"
+    trueodds.maps.LogOddsMap(a=2.0, b=2.0, c=0.0).save(squared)  # squares the odds
+    path = csv_file("p", *written)
+    result = run("apply", squared, path, "-s", "p", "--unit", "percent", "-o", out)
+    assert result.code == 0, result.err
+    assert out.read_text().split("\n")[1:-1] == [
+        f"{old},{new}" for old, new in zip(written, answers, strict=True)
+    ]
 
 
 def test_plain_csv_has_commas_points_utf_8_and_fractions(run, data, tmp_path):

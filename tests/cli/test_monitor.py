@@ -343,3 +343,25 @@ def test_a_24th_hour_and_a_60th_second_are_refused_alike(folder, run, clock):
     result = run("monitor", "map.json", "a.csv", *COLUMNS, "-t", "day", "--state", "s.json")
     assert result.code == 1
     assert f"contains times such as '2026-01-01 {clock}', which are not in ISO format" in result.err
+
+
+def test_rows_are_counted_once_by_their_ids(folder, run):
+    p, y, day = days(1, 2, per=100)
+    ids = [f"n{k}" for k in range(200)]
+    words = ("--time", "day", "--id", "order", "--state", "s.json", "--json")
+    write("a.csv", p[:150], y[:150], day[:150], order=ids[:150])
+    assert run("monitor", "map.json", "a.csv", *COLUMNS, *words).json["rows"] == 150
+    write("b.csv", p[50:], y[50:], day[50:], order=ids[50:])  # a hundred rows come again
+    second = run("monitor", "map.json", "*.csv", *COLUMNS, *words)
+    assert (second.json["rows"], second.json["rows_known"]) == (200, 100)
+    assert "100 rows not counted again: their ids (--id) were counted before." in second.err
+    assert [line["rows"] for line in second.json["periods"]] == [100]  # of the day, so far
+    write("c.csv", p, y, day, order=ids)
+    write("c2.csv", p, y, day, order=ids)
+    whole = ("--state", "whole.json", "--json", "--time", "day", "--id", "order")
+    once = run("monitor", "map.json", "c.csv", *COLUMNS, *whole)
+    assert once.json["rows"] == 200
+    twice = run("monitor", "map.json", "c*.csv", *COLUMNS, *whole)
+    assert twice.json["e_value"] == once.json["e_value"]
+    write("d.csv", p[:2], y[:2], day[:2], order=["", "n1"])
+    assert "(--id) is empty" in run("monitor", "map.json", "d.csv", *COLUMNS, *words).err

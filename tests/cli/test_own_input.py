@@ -131,6 +131,27 @@ def test_a_map_does_not_replace_its_parent(run, own_files):
     assert own_files["map"].read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("command", "outputs"),
+    [
+        ("monitor", ["--state", "z.json", "--metrics", "z.json"]),
+        ("monitor", ["--state", "z.json", "--html", "./z.json"]),
+        ("monitor", ["--state", "z.json", "--html", "h", "--metrics", "h"]),
+        ("stream", ["--state", "z.csv", "-o", "z.csv"]),
+        ("stream", ["--state", "z.json", "--map-out", "link.json"]),
+    ],
+)
+def test_outputs_that_are_one_file_are_refused(
+    run, own_files, tmp_path, monkeypatch, command, outputs
+):
+    monkeypatch.chdir(tmp_path)
+    Path("link.json").symlink_to("z.json")
+    result = run(command, own_files["map"], own_files["data"], "-s", "p", "-l", "y", *outputs)
+    assert (result.code, "are the same file; choose another" in result.err) == (2, True)
+    assert not Path("z.json").exists()
+    assert not Path("z.csv").exists()
+
+
 def test_a_device_may_be_input_and_output(run):
     words = ["--format", "csv", "-s", "p", "-l", "y", "-m", "beta", "-o", "/dev/null"]
     result = run("fit", "/dev/null", *words)

@@ -508,3 +508,13 @@ def test_a_label_that_messages_show_whole_is_in_the_command_to_try(tmp_path, run
     path = write_table(pa.table({"p": [0.2, 0.8] * 9, "y": ["x", label] * 9}), tmp_path / "s.csv")
     result = run("evaluate", path, "-s", "p", "-l", "y")
     assert f"--positive {label}" in result.err.partition("Try: ")[2]
+
+
+@pytest.mark.parametrize("names", [("p_no", "p_yes"), ("p_yes", "p_no")])
+def test_of_two_columns_the_second_is_positive_and_named(run, csv_file, names):
+    path = csv_file("p_no,p_yes,y", *["0.8,0.2,no", "0.3,0.7,yes", "0.1,0.9,yes"] * 20)
+    result = run("evaluate", path, "-s", names[0], "-s", names[1], "-l", "y", "--resamples", "20")
+    positive = names[1].removeprefix("p_")
+    assert f"; positive: '{positive}'." in result.out
+    mean = {"no": 0.4, "yes": 0.6}[positive]
+    assert f"Mean score {mean:.4f}, observed rate" in result.out

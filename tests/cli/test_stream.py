@@ -11,14 +11,22 @@ from pathlib import Path
 from threading import Thread
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from support.mutate_json import Mutator
-from trueodds import LogisticCalibrator, OneVsRestCalibrator, OnlineCalibrator, load
+from trueodds import (
+    GroupCalibrator,
+    LogisticCalibrator,
+    OneVsRestCalibrator,
+    OnlineCalibrator,
+    load,
+)
+from trueodds.basics.files import exclusive
 from trueodds.cli import main
 from trueodds.exceptions import InputError
 from trueodds.maps import IdentityMap, LogOddsMap
-from trueodds.watch import StreamWatch
+from trueodds.watch import StreamWatch, ids_seen
 
 COLUMNS = ("-s", "p", "-l", "y", "--state", "s.json")
 STDIN = ("stream", "map.json", "-", *COLUMNS, "--id", "order")
@@ -218,7 +226,7 @@ def run_killed(words, moment):
 
 def _kill_at(moment):
     """Count every write, flush and save, before and after; the process ends at the n-th."""
-    from trueodds.cli.watch.forecasts import Forecasts
+    from trueodds.watch.forecasts import Forecasts
 
     steps = iter(range(10**6))
 
@@ -359,15 +367,16 @@ def test_lines_in_two_runs_equal_lines_in_one(folder, feed):
 
 
 def test_lines_killed_anywhere_go_on_bit_for_bit(folder, monkeypatch):
-    """The input is sent again from its first line; the file of answers has each line once."""
+    """The input goes on after the last line of the state; the answers have each line once."""
     given = lines(45)
-    (folder / "input.jsonl").write_bytes(as_bytes(given))
     monkeypatch.setattr("trueodds.cli.watch.lines.READ_BYTES", 300)
     monkeypatch.setattr("trueodds.cli.watch.lines.LONGEST_WAIT", 7)
-    words = [*STDIN, "-o", "f.jsonl", "--replayed"]
+    words = [*STDIN, "-o", "f.jsonl"]
     kills = 0
     for moment in range(12, 400, 9):
-        with standard_input("input.jsonl"):
+        known = learned()["lines"] if (folder / "s.json").exists() else 0
+        (folder / "rest.jsonl").write_bytes(as_bytes(given[known:]))
+        with standard_input("rest.jsonl"):
             if not run_killed(words, moment):
                 break
         kills += 1
@@ -378,7 +387,7 @@ def test_lines_killed_anywhere_go_on_bit_for_bit(folder, monkeypatch):
     found = [json.loads(line) for line in (folder / "f.jsonl").read_text().splitlines()]
     assert found == answers
     assert learned()["online"] == online.to_dict()
-    assert learned()["lines"]["count"] == len(given)
+    assert learned()["lines"] == len(given)
 
 
 def test_an_answer_comes_before_the_next_line_is_sent(folder):
@@ -403,18 +412,16 @@ def test_a_burst_is_saved_at_the_latest_after_1000_lines(folder, answers):
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        sender = Thread(target=process.stdin.write, args=(given,))
+        sender = Thread(target=send, args=(process.stdin, given))
         sender.start()
         for _ in range(answers):
             last = json.loads(process.stdout.readline())
         process.kill()
         sender.join()
-        with suppress(BrokenPipeError):
-            process.stdin.close()
     state = StreamWatch.load("s.json")
-    assert state.lines.count >= last["line"] - 1000
-    assert state.lines.count % 1000 == 0
-    assert state.online.n_pending == state.lines.count
+    assert state.lines >= last["line"] - 1000
+    assert state.lines % 1000 == 0
+    assert state.online.n_pending == state.lines
 
 
 @pytest.mark.parametrize(
@@ -440,7 +447,7 @@ def test_a_line_that_cannot_be_used_is_named(folder, feed, line, said):
     assert said in refused.err
     assert "--on-bad-rows skip" in refused.err
     assert len(refused.out.splitlines()) == 1
-    assert learned()["lines"]["count"] == 1
+    assert learned()["lines"] == 1
     (folder / "s.json").unlink()
     skipped = feed(*STDIN, "--on-bad-rows", "skip", given=given)
     assert skipped.code == 0
@@ -457,16 +464,173 @@ def test_a_line_without_end_is_refused(folder, feed):
     assert "longer than 1,000,000 bytes" in result.err
 
 
-def test_other_lines_are_not_taken_for_those_that_were_read(folder, feed):
-    given = lines(12)
-    feed(*STDIN, given=as_bytes(given))
-    other = feed(*STDIN, "--replayed", given=as_bytes([{"p": 0.5}, *given]))
-    assert other.code == 1
-    assert "are not those that the state has read (--replayed)" in other.err
-    short = feed(*STDIN, "--replayed", given=as_bytes(given[:5]))
-    assert "standard input has 5 lines" in short.err
-    more = feed(*STDIN, "--replayed", given=as_bytes([*given, {"p": 0.5}]))
-    assert len(more.out.splitlines()) == 1
+def with_ids(n, first=0):
+    """Rows with an id: every third with its label, the others with a label twenty lines later."""
+    p, y = rows(n, first)
+    found, late = [], []
+    for i in range(n):
+        row = {"p": p[i], "order": first + i}
+        found.append(row | {"y": y[i]} if i % 3 == 0 else row)
+        late += [] if i % 3 == 0 else [{"order": first + i, "y": y[i]}]
+        found += [late.pop(0)] if len(late) > 20 else []
+    return found + late[:-5]
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_a_feed_that_is_sent_again_is_not_learned_again(folder, feed, texts):
+    given = with_ids(90)
+    if texts:
+        given = [row | {"order": f"order {row['order']}"} for row in given]
+    first = feed(*STDIN, given=as_bytes(given))
+    before = learned()
+    again = feed(*STDIN, given=as_bytes(given))
+    answers, others = (
+        [json.loads(line) for line in one.out.splitlines()] for one in (first, again)
+    )
+    assert not any("known" in answer for answer in answers)
+    assert all(answer["known"] for answer in others)
+    assert [one["line"] for one in others] == list(range(len(given) + 1, 2 * len(given) + 1))
+    waiting = {row["order"] for row in given} - {row["order"] for row in given if "y" in row}
+    assert len(waiting) == 5
+    for old, new, row in zip(answers, others, given, strict=True):
+        assert ("forecast" in new) == ("p" in row)
+        if row["order"] in waiting:
+            assert new["forecast"] == old["forecast"]
+    assert f"{len(given):,} rows not counted again: their ids (--id) were counted" in again.err
+    assert "0 rows learned" in again.err
+    after = learned()
+    assert after["online"] == before["online"]
+    assert after["watch"] == before["watch"]
+    more = feed(*STDIN, given=as_bytes([*with_ids(3, 1000), *given]))
+    assert "1 rows learned" in more.err
+
+
+def test_a_consumer_that_restarts_at_its_committed_offset_loses_nothing(folder, feed):
+    """Lines that the state has come again; those after it come once."""
+    given = with_ids(120)
+    everything, online = [], OnlineCalibrator(start=load("map.json"))
+    for row in given:
+        if "p" not in row:
+            online.answer(row["order"], row["y"])
+        elif "y" in row:
+            online.replay(row["p"], row["y"])
+        else:
+            online.ask(row["p"], row["order"])
+    for start, end in [(0, 50), (30, 100), (100, 130), (0, len(given))]:
+        result = feed(*STDIN, given=as_bytes(given[start:end]))
+        everything += [json.loads(line) for line in result.out.splitlines()]
+    assert learned()["online"] == online.to_dict()
+    assert learned()["lines"] == 50 + 70 + 30 + len(given)
+    done = [one["id"] for one in everything if one.get("learned")]
+    assert len(done) == len(set(done)) == sum("p" not in row for row in given)
+
+
+@pytest.mark.slow
+def test_a_consumer_that_is_killed_commits_what_the_state_has(folder):
+    given = with_ids(3000)
+    command = [sys.executable, "-m", "trueodds", *STDIN, "--max-pending", "9999"]
+    offset = saved = 0
+    for answers in (1300, 700, 2100, 10_000):
+        rest = given[offset:]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            sender = Thread(target=send, args=(process.stdin, as_bytes(rest)))
+            sender.start()
+            for _ in range(min(answers, len(rest))):
+                process.stdout.readline()
+            if answers < len(rest):
+                process.kill()
+            sender.join()
+        done = StreamWatch.load("s.json").lines if (folder / "s.json").exists() else 0
+        offset, saved = max(0, offset + done - saved - 50), done  # an older commit than possible
+    state = StreamWatch.load("s.json").online
+    online = OnlineCalibrator(start=load("map.json"), max_pending=9999)
+    for row in given:
+        if "p" not in row:
+            online.answer(row["order"], row["y"])
+        elif "y" in row:
+            online.replay(row["p"], row["y"])
+        else:
+            online.ask(row["p"], row["order"])
+    assert state.to_dict() == online.to_dict()
+
+
+def send(stream, content):
+    with suppress(BrokenPipeError):
+        stream.write(content)
+    with suppress(BrokenPipeError):
+        stream.close()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_rows_in_files_are_known_by_their_ids(folder, run, kind):
+    def deliver(name, p, y, first):
+        write("a.csv", p, y, first)
+        frame = pd.read_csv("a.csv")
+        if kind == "csv":
+            frame.to_csv(name, index=False)
+        else:
+            frame.to_json(name, orient="records", lines=True)
+        Path("a.csv").unlink()
+
+    p, y = rows(60)
+    words = (
+        "stream",
+        "map.json",
+        f"[0-9].{kind}",
+        *COLUMNS,
+        "--id",
+        "order",
+        "-o",
+        "f.csv",
+        "--json",
+    )
+    deliver(f"1.{kind}", p[:40], y[:40], 0)
+    assert run(*words).json["rows_known"] == 0
+    deliver(f"2.{kind}", p[20:], y[20:], 20)  # the second half of the first file comes again
+    second = run(*words)
+    assert second.json["rows_known"] == 20
+    assert second.json["rows_learned"] == second.json["rows"] == 60
+    assert "20 rows not counted again: their ids (--id) were counted before." in second.err
+    online = OnlineCalibrator(start=load("map.json"))
+    online.replay(p, y)
+    assert learned()["online"] == online.to_dict()
+    assert [row["id"] for row in forecasts()] == [f"n{i}" for i in range(60)]
+    deliver(f"3.{kind}", [0.3, 0.4, 0.3], [1, 0, 1], 100)
+    (folder / f"3.{kind}").write_text((folder / f"3.{kind}").read_text().replace("n102", "n100"))
+    third = run(*words)
+    assert (third.json["rows_known"], third.json["rows_learned"]) == (1, 62)
+
+
+def test_rows_that_were_answered_are_not_asked_again(folder, run):
+    """A file without labels grows after its labels came in another file."""
+    words = ("stream", "map.json", "*.csv", *COLUMNS, "--id", "order", "-o", "f.jsonl", "--json")
+    (folder / "asked.csv").write_text("p,order\n0.2,a\n0.7,b\n")
+    run(*words)
+    (folder / "labels.csv").write_text("order,y\na,1\n")
+    labels = run(*words)
+    assert (labels.json["rows_learned"], labels.json["rows_known"]) == (1, 0)
+    (folder / "asked.csv").write_text("p,order\n0.2,a\n0.7,b\n0.4,c\n")
+    grown = run(*words)
+    assert (grown.json["rows_pending"], grown.json["forecasts"]) == (2, 1)
+    (folder / "labels.csv").write_text("order,y\na,1\nb,0\n")
+    more = run(*words)
+    assert (more.json["rows_learned"], more.json["rows_known"]) == (2, 1)
+    assert "no row waits" not in more.err
+
+
+def test_the_number_of_ids_is_bounded_and_said(folder, feed, monkeypatch):
+    monkeypatch.setattr(ids_seen, "MOST_IDS", 100)
+    p, y = rows(250)
+    given = [{"p": p[i], "y": y[i], "order": i} for i in range(250)]
+    said = "the state has the last 100 ids; rows of the 150 ids before them are counted again"
+    assert said in feed(*STDIN, given=as_bytes(given)).err
+    again = feed(*STDIN, given=as_bytes(given[160:]))
+    assert "90 rows not counted again" in again.err
+    assert said in again.err
+    older = feed(*STDIN, given=as_bytes(given[:10]))
+    assert "10 rows learned" in older.err
 
 
 def test_several_classes_weights_and_named_labels(folder, run, feed):
@@ -500,7 +664,6 @@ def test_several_classes_weights_and_named_labels(folder, run, feed):
     ("words", "code", "said"),
     [
         (["a.csv", "-", "--state", "s.json"], 2, "cannot be read together with files"),
-        (["a.csv", "--replayed", "--state", "s.json"], 2, "--replayed is for standard input"),
         (["a.csv", "--map-every", "5", "--state", "s.json"], 2, "--map-every needs --map-out"),
         (["a.csv", "--until", "7", "--state", "s.json"], 2, "need --time"),
         (["-", "--time", "at", "--state", "s.json"], 2, "--time is for files"),
@@ -539,6 +702,122 @@ def test_a_state_of_another_map_and_a_shortened_output_are_refused(folder, run):
     write("b.csv", *rows(5, 1))
     assert run("stream", "map.json", "b.csv", *words[1:]).code == 0
     assert len(forecasts()) == 5
+
+
+def test_a_map_with_features_is_refused_with_what_takes_it(folder, run):
+    p, y = rows(200)
+    topic = pd.DataFrame({"topic": [["a", "b"][i % 2] for i in range(200)]})
+    GroupCalibrator().fit(p, y, features=topic).map_.save("topics.json")
+    write("a.csv", p, y)
+    refused = run("stream", "topics.json", "a.csv", *COLUMNS)
+    assert refused.code == 2
+    assert "topics.json also needs 'topic'. Fit one without --feature." in refused.err
+    missing = run("monitor", "topics.json", "a.csv", *COLUMNS)
+    assert "a.csv has no column 'topic', a feature; it has 'p', 'y', 'order'." in missing.err
+
+
+def test_an_output_that_another_program_changed_is_refused_and_kept(folder, run):
+    words = ("stream", "map.json", "[ab].csv", *COLUMNS, "-o", "f.csv")
+    write("a.csv", *rows(20))
+    assert run(*words).code == 0
+    state, own = (folder / "s.json").read_bytes(), (folder / "f.csv").read_bytes()
+    write("b.csv", *rows(5, 1))
+    others = {
+        "is not the file that this state wrote": b"x" * (len(own) - 100) + b"y,z\n" * 500,
+        "bytes more than this state wrote": own + b"a line of mine\n",
+        "is shorter than when this state was saved": own[:-1],
+    }
+    for said, other in others.items():
+        (folder / "f.csv").write_bytes(other)
+        refused = run(*words)
+        assert (refused.code, said in refused.err) == (1, True), refused.err
+        assert (folder / "f.csv").read_bytes() == other
+        assert (folder / "s.json").read_bytes() == state
+    (folder / "f.csv").write_bytes(own)
+    assert run(*words).code == 0
+    assert len(forecasts()) == 25
+
+
+def test_a_run_that_ends_with_an_error_leaves_the_output_closed(folder, run):
+    words = ("stream", "map.json", "[ab].csv", *COLUMNS, "-o", "f.csv")
+    write("a.csv", *rows(20))
+    assert run(*words).code == 0
+    own = (folder / "f.csv").read_bytes()
+    write("b.csv", [0.5, 7.0], [0, 1])
+    assert run(*words).code == 1
+    assert (folder / "f.csv").read_bytes() == own
+    (folder / "f.csv").write_bytes(own + b"a line of mine\n")
+    (folder / "b.csv").unlink()
+    assert "bytes more than this state wrote" in run(*words).err
+
+
+def test_a_folder_that_moves_goes_on(folder, run, monkeypatch):
+    for place in ("here/out", "there"):
+        (folder / place).mkdir(parents=True)
+    (folder / "map.json").rename(folder / "here/map.json")
+    words = ("stream", "map.json", "[ab].csv", *COLUMNS, "-o", "out/f.csv")
+    monkeypatch.chdir(folder / "here")
+    write("a.csv", *rows(20))
+    assert run(*words).code == 0
+    assert str(folder) not in Path("s.json").read_text()
+    monkeypatch.chdir(folder)
+    (folder / "here").rename(folder / "there/inside")
+    monkeypatch.chdir(folder / "there/inside")
+    write("b.csv", *rows(5, 1))
+    moved = run(*words)
+    assert moved.code == 0, moved.err
+    assert len(forecasts("out/f.csv")) == 25
+
+
+def test_two_states_do_not_share_an_output(folder, run, monkeypatch):
+    """The second one comes while the first one writes."""
+    from trueodds.watch import forecasts as module
+
+    write("a.csv", *rows(20))
+    words = ("stream", "map.json", "a.csv", "-s", "p", "-l", "y", "-o", "f.csv", "--state")
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.1)
+    with exclusive("f.csv", 0) as free:
+        assert free
+        refused = run(*words, "t.json")
+    assert (refused.code, "another run is writing f.csv" in refused.err) == (1, True)
+    assert not (folder / "t.json").exists()
+    assert run(*words, "s.json").code == 0
+    own = (folder / "f.csv").read_bytes()
+    assert "is not the output of this state" in run(*words, "t.json").err
+    assert (folder / "f.csv").read_bytes() == own
+    assert not (folder / ".f.csv.lock").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_full_disk_is_named_and_the_next_run_goes_on(folder):
+    """Answers up to the last state stay; a part of a line is cut off at once."""
+    given = as_bytes({"p": 0.001 * (k % 1000), "y": k % 2} for k in range(3000))
+    (folder / "given.jsonl").write_bytes(given)
+    command = [sys.executable, "-m", "trueodds", *STDIN, "-o", "f.jsonl"]
+
+    def limited():
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_001, 100_001))
+
+    with open("given.jsonl") as source:  # noqa: PTH123
+        run = subprocess.run(
+            command, stdin=source, capture_output=True, text=True, preexec_fn=limited, check=False
+        )
+    assert run.returncode == 1
+    assert "f.jsonl: file too large." in run.stderr
+    known = StreamWatch.load("s.json").lines
+    assert known in (1000, 2000)
+    kept = (folder / "f.jsonl").read_text()
+    assert kept.endswith("}\n")
+    assert kept.count("\n") == known
+    with open("given.jsonl", "rb") as source:  # noqa: PTH123
+        rest = b"".join(list(source)[known:])
+    done = subprocess.run(command, input=rest, capture_output=True, check=False)
+    assert done.returncode in (0, 4)
+    assert b"bytes" not in done.stderr
+    lines = (folder / "f.jsonl").read_text().splitlines()
+    assert [json.loads(line)["line"] for line in lines] == list(range(1, 3001))
 
 
 def test_changed_states_of_a_stream_are_refused_or_work(folder, run):

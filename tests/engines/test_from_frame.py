@@ -175,6 +175,11 @@ REFUSED = {
         {},
         "must hold two classes; found more, for example 0, 1, 2; pass pos_label=",
     ),
+    "three signs": (  # the outer two have the sum of 0 and 0
+        {"label": [-1, 0, 1, 1]},
+        {},
+        "must hold two classes; found more, for example -1, 0, 1; pass pos_label=",
+    ),
     "three texts": (
         {"label": ["a", "b", "c", "b"]},
         {},

@@ -13,8 +13,8 @@ from trueodds.metrics._exact_test import (
     bin_tests,
     exact_test,
     sum_p_value,
-    wilson,
 )
+from trueodds.numerics.standard_errors import wilson
 
 
 def enumerated(prob, gain, observed):

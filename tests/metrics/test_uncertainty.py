@@ -14,7 +14,12 @@ from sklearn.metrics import roc_auc_score
 from support import naive_metrics as naive
 from support.property_runs import many_examples
 from trueodds import metrics
-from trueodds.exceptions import InputError, UndefinedReplicatesWarning
+from trueodds.exceptions import (
+    BiasedMetricWarning,
+    FewEventsWarning,
+    InputError,
+    UndefinedReplicatesWarning,
+)
 from trueodds.metrics import calibration_test, compare_metric, confidence_interval
 
 
@@ -39,15 +44,9 @@ def test_percentile_interval_of_a_mean_is_near_the_normal_one(sample):
 def test_bca_agrees_with_scipy_on_skewed_losses():
     p = np.random.default_rng(0).beta(0.3, 3, 40)
     losses = p**2  # all labels are 0; the skewness is 3
-    ours = confidence_interval(
-        metrics.brier_score,
-        np.zeros(40),
-        p,
-        level=0.9,
-        method="bca",
-        n_resamples=6000,
-        random_state=0,
-    )
+    options = {"level": 0.9, "method": "bca", "n_resamples": 6000, "random_state": 0}
+    with pytest.warns(FewEventsWarning, match="0 are with the event"):
+        ours = confidence_interval(metrics.brier_score, np.zeros(40), p, **options)
     seed = "rng" if "rng" in signature(stats.bootstrap).parameters else "random_state"
     theirs = stats.bootstrap(
         (losses,), np.mean, confidence_level=0.9, n_resamples=6000, method="BCa", **{seed: 1}
@@ -107,33 +106,74 @@ def test_any_metric_and_its_options_can_be_passed(sample):
     names = np.array(["no", "yes"])[y]
     auc = confidence_interval(roc_auc_score, names, p, n_resamples=50, random_state=0)
     assert auc.low < roc_auc_score(y, p) == auc.estimate < auc.high
-    ece = confidence_interval(
-        metrics.expected_calibration_error, y, p, n_bins=3, n_resamples=50, random_state=0
+    rough = confidence_interval(
+        metrics.debiased_calibration_error, y, p, n_bins=3, n_resamples=50, random_state=0
     )
-    assert ece.estimate == metrics.expected_calibration_error(y, p, n_bins=3)
-    only_a = confidence_interval(
-        metrics.brier_score, ["a"] * 9, np.arange(9) / 9, classes=["a", "b"], n_resamples=20
-    )
+    assert rough.estimate == pytest.approx(metrics.debiased_calibration_error(y, p, n_bins=3))
+    with pytest.warns(FewEventsWarning):
+        only_a = confidence_interval(
+            metrics.brier_score, ["a"] * 9, np.arange(9) / 9, classes=["a", "b"]
+        )
     assert only_a.estimate == pytest.approx(np.mean((np.arange(9) / 9) ** 2))
 
 
-def test_debiased_error_has_a_centered_interval_with_roots(sample):
+def test_debiased_error_has_an_interval_of_squares_with_roots(sample):
     p, y = sample
-    options = {"n_resamples": 200, "random_state": 0}
-    root = confidence_interval(metrics.debiased_calibration_error, y, p, **options)
-    square = confidence_interval(metrics.debiased_calibration_error, y, p, squared=True, **options)
-    assert root.method == square.method == "centered"
+    root = confidence_interval(metrics.debiased_calibration_error, y, p)
+    square = confidence_interval(metrics.debiased_calibration_error, y, p, squared=True)
+    assert root.method == square.method == "squares"
     assert root.estimate == pytest.approx(metrics.debiased_calibration_error(y, p))
     assert root.high == pytest.approx(math.sqrt(square.high))
-    assert root.low == pytest.approx(math.sqrt(max(square.low, 0)))
-    moved = square.replicates - square.replicates.mean() + square.estimate
-    assert (square.low, square.high) == pytest.approx(tuple(np.quantile(moved, [0.05, 0.95])))
+    assert root.low == pytest.approx(math.sqrt(square.low))
+    drawn = confidence_interval(
+        metrics.debiased_calibration_error, y, p, squared=True, method="centered", random_state=0
+    )
+    assert square.high - square.low == pytest.approx(drawn.high - drawn.low, rel=0.25)
+    moved = drawn.replicates - drawn.replicates.mean() + drawn.estimate
+    assert (drawn.low, drawn.high) == pytest.approx(tuple(np.quantile(moved, [0.05, 0.95])))
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        metrics.expected_calibration_error,
+        metrics.maximum_calibration_error,
+        metrics.smooth_calibration_error,
+    ],
+)
+@pytest.mark.parametrize("method", ["auto", "bca", "percentile"])
+def test_errors_that_chance_adds_to_have_no_interval(sample, metric, method):
+    p, y = sample
+    with pytest.raises(InputError, match="Use debiased_calibration_error, whose interval holds"):
+        confidence_interval(metric, y, p, method=method)
+    with pytest.raises(InputError, match="Use debiased_calibration_error, whose interval holds"):
+        compare_metric(metric, y, p, p, method=method)
+
+
+def test_an_unknown_metric_that_chance_adds_to_is_warned_of():
+    def ece(y, p, counts=None):
+        return metrics.expected_calibration_error(y, p, counts=counts)
+
+    rng = np.random.default_rng(0)
+    p = rng.random(1000)
+    y = rng.random(1000) < p
+    with pytest.warns(BiasedMetricWarning, match="Chance adds to this metric"):
+        confidence_interval(ece, y, p, n_resamples=100, random_state=0)
+
+
+def test_an_interval_of_the_debiased_error_contains_a_true_error_of_zero():
+    held = 0
+    for seed in range(60):
+        p, y = labeled(calibrated, np.random.default_rng(seed), 400)
+        held += confidence_interval(metrics.debiased_calibration_error, y, p).low == 0
+    assert held >= 52  # 57 expected: at 0 only one end can miss
 
 
 def test_undefined_replicates_are_left_out_with_a_warning():
     y = np.array([1, 1] + [0] * 30)
     p = np.linspace(1, 0, 32)
-    with pytest.warns(UndefinedReplicatesWarning, match="no finite value in"):
+    few = pytest.warns(FewEventsWarning, match="2 are with the event")
+    with few, pytest.warns(UndefinedReplicatesWarning, match="no finite value in"):
         interval = confidence_interval(
             roc_auc_score, y, p, method="percentile", n_resamples=200, random_state=0
         )
@@ -143,7 +183,7 @@ def test_undefined_replicates_are_left_out_with_a_warning():
 def test_what_cannot_be_resampled_is_refused(sample):
     p, y = sample
     with pytest.raises(InputError, match="the metric is inf on this sample"):
-        confidence_interval(metrics.log_loss, [1, 0], [0.0, 0.5])
+        confidence_interval(metrics.log_loss, [1, 0] * 10, [0.0, 0.5] * 10)
     with pytest.raises(InputError, match="at least 2 rows"):
         confidence_interval(metrics.brier_score, [1], [0.5])
     with pytest.raises(InputError, match="level must be a number strictly between"):
@@ -151,18 +191,19 @@ def test_what_cannot_be_resampled_is_refused(sample):
     with pytest.raises(InputError, match="method must be one of"):
         confidence_interval(metrics.brier_score, y, p, method="normal")
     with pytest.raises(InputError, match="n_resamples must be an integer of at least 20"):
-        confidence_interval(metrics.brier_score, y, p, n_resamples=5)
+        confidence_interval(roc_auc_score, y, p, n_resamples=5)
     with pytest.raises(InputError, match=r"clusters must have shape \(400,\)"):
         confidence_interval(metrics.brier_score, y, p, clusters=[1, 2])
     with pytest.raises(InputError, match="random_state must be"):
-        confidence_interval(metrics.brier_score, y, p, random_state="seed")
+        confidence_interval(roc_auc_score, y, p, random_state="seed")
 
 
 def test_progress_is_shown_when_asked_for_only(sample, capfd):
     p, y = sample
-    confidence_interval(metrics.brier_score, y, p, n_resamples=20)
+    options = {"method": "percentile", "n_resamples": 20}
+    confidence_interval(metrics.brier_score, y, p, **options)
     assert capfd.readouterr().err == ""
-    confidence_interval(metrics.brier_score, y, p, n_resamples=20, progress=True)
+    confidence_interval(metrics.brier_score, y, p, **options, progress=True)
     assert "bootstrap" in capfd.readouterr().err
 
 
@@ -187,7 +228,10 @@ def test_p_value_is_the_level_at_which_the_interval_touches_zero():
     rng = np.random.default_rng(2)
     p, y = labeled(calibrated, rng, 300)
     other = np.clip(p + rng.normal(0, 0.1, 300), 0, 1)
-    ece = metrics.expected_calibration_error  # biased, so that the correction matters
+
+    def ece(y, p, counts=None):  # biased, so that the correction matters
+        return metrics.expected_calibration_error(y, p, counts=counts)
+
     for method, metric in (
         ("percentile", metrics.brier_score),
         ("bca", metrics.brier_score),
@@ -306,14 +350,3 @@ def test_intervals_cover(generator, metric):
         )
         covered += interval.low <= true_value <= interval.high
     assert 0.81 <= covered / 100 <= 0.98
-
-
-def test_an_interval_of_the_maximum_calibration_error_holds_its_estimate():
-    for seed in range(20):  # that of two of them would lie above
-        rng = np.random.default_rng(seed)
-        p = rng.random(200)
-        y = rng.random(200) < p
-        found = confidence_interval(
-            metrics.maximum_calibration_error, y, p, random_state=0, n_resamples=100
-        )
-        assert found.low <= found.estimate <= found.high

@@ -13,7 +13,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression
 
-from trueodds import BetaCalibrator, IsotonicCalibrator
+from trueodds import BetaCalibrator, IsotonicCalibrator, LogisticCalibrator
 from trueodds.exceptions import InputError
 from trueodds.maps import CharcoalGrillMap, LogOddsMap, SoftmaxMap, StepMap
 from trueodds.metrics import reliability_curve
@@ -244,6 +244,24 @@ def test_a_map_is_drawn_with_its_steps_and_data(sample):
     display.plot()
     assert overlapping(display.figure_) == []
     assert "frequency of positives, in bins of equal mass" in texts(display.ax_)
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_a_map_of_rare_positives_fills_its_picture(scale):
+    p = np.linspace(0.0005, 0.04, 2000)
+    y = np.diff(np.floor(np.cumsum(p)), prepend=0.0) > 0  # as often as predicted
+    scores = p if scale == "probability" else np.log(p / (1 - p))
+    calibrator = LogisticCalibrator(scale=scale).fit(scores, y)
+    display = CalibrationMapDisplay.from_calibrator(calibrator, scores=scores, level=None).plot()
+    top = max(display.y.max(), 0.04)
+    assert display.ax_.get_ylim() == pytest.approx((-0.06 * top, 1.03 * top))
+    assert display.x[-1] == scores.max()
+    (marks,) = [line for line in display.ax_.lines if line.get_label() == "scores"]
+    assert -0.06 * top < marks.get_ydata()[0] < 0
+    plt.close("all")
+    whole = CalibrationMapDisplay.from_calibrator(calibrator, level=None).plot()
+    if scale == "probability":  # without scores, the whole axis
+        assert (whole.x[-1], whole.ax_.get_ylim()) == (1.0, pytest.approx((-0.06, 1.03)))
 
 
 def test_maps_of_log_odds_have_their_own_axis(sample):

@@ -228,15 +228,21 @@ def test_the_verdict_names_over_confidence_where_it_is_and_what_helps(binary_rep
     row = next(r for r in content["methods"] if r["recommended"])
     ends = interval_percent_text(row["gain_low"], row["gain_high"])
     expected = f"{share_percent_text(row['gain'])} (90% CI {ends})"
-    assert "Recommendation: calibrate; " in binary_report.verdict
-    assert f" reduces log-loss by {expected}; pooled effects of region" in binary_report.verdict
+    assert row["method"] == content["shown_method"] == "group"
+    assert (
+        f"Recommendation: calibrate; pooled effects of region (method group) reduce log-loss by "
+        f"{expected}; without groups, beta calibration reduces log-loss by "
+    ) in binary_report.verdict
+    assert content["verdict"]["gain"] == row["gain"]
     assert "In the worst, region = west, when the model predicts 99.4%" in binary_report.verdict
 
 
 def test_the_gain_in_the_verdict_is_that_of_the_comparison(binary_report):
     p, y, _ = over_confident()
     rows = compare_calibrators(p, y, calibrators=METHODS, select="one_se").rows()
-    for ours, theirs in zip(binary_report.to_json()["methods"], rows, strict=True):
+    *listed, group = binary_report.to_json()["methods"]
+    assert group["method"] == "group"
+    for ours, theirs in zip(listed, rows, strict=True):
         assert ours["method"] == theirs["method"]
         assert ours["gain"] == pytest.approx(theirs["gain"], rel=1e-5)
 
@@ -346,14 +352,14 @@ def test_the_saving_lies_within_its_interval_and_that_covers_a_bootstrap(binary_
     content = binary_report.to_json()
     costs, i = content["costs"], 85
     after = compare_calibrators(p, y, calibrators=METHODS, select="one_se").out_of_fold[
-        content["shown_method"]
+        content["one_map"]
     ]
     ratio, t = costs["ratios"][i], costs["thresholds"][i]
     rows = [np.where(y, ratio * (q < t), q >= t).astype(float) for q in (p, after)]
     rng = np.random.default_rng(0)
     difference = rows[0] - rows[1]
     draws = [difference[rng.integers(0, len(y), len(y))].mean() for _ in range(2000)]
-    part = costs["methods"][content["shown_method"]]
+    part = costs["methods"][content["one_map"]]
     assert part["saving_low"][i] < difference.mean() < part["saving_high"][i]
     width = part["saving_high"][i] - part["saving_low"][i]
     assert width == pytest.approx(np.subtract(*np.quantile(draws, [0.95, 0.05])), rel=0.1)
@@ -397,7 +403,10 @@ def test_many_rows_are_compared_on_a_sample_that_is_owned_up_to():
     report = build_report(p, y, groups=groups, calibrators=METHODS, max_rows=1000)
     data = report.to_json()["data"]
     assert (data["rows"], data["compared_rows"]) == (6000, 1000)
-    assert "random sample of 1,000 of the 6,000 rows" in report.to_html()
+    first = report.to_html().partition('class="sentence"')[0]
+    assert "validation use all 6,000 rows." in first
+    assert "uses a random sample of 1,000 of them" in first
+    assert report.to_json()["validation"]["rows"] == 6000
     assert report.to_json()["diagrams"][0]["before"]["rows"] == 6000
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from trueodds.report._rows import ReportRows
+from trueodds.report._sections import evaluated
 from trueodds.report._verdict import diagnose, verdict
 
 
@@ -155,7 +156,7 @@ def test_regions_are_named_only_where_something_is_off(off):
     prob = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 200)
     happened = np.tile(np.arange(200) / 200, 5) < (prob**2 if off else prob)
     rows = ReportRows(prob, prob, happened.astype(np.intp), None, np.array([0, 1]), np.arange(1000))
-    found = diagnose(rows, NO_GROUPS, seed=0, level=0.9)
+    found = diagnose(rows, NO_GROUPS, evaluated(rows, rows.prob, level=0.9, seed=0))
     assert found["miscalibrated"] == off
     assert [part["direction"] for part in found["regions"]] == (["too high"] if off else [])
     assert found["mean_predicted"] == pytest.approx(0.5)

@@ -26,6 +26,7 @@ from trueodds.watch.rows_seen import (
     rows_keys,
     rows_values,
 )
+from trueodds.watch.state import Written
 
 ROWS = st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.integers(0, 2)), max_size=30)
 
@@ -230,7 +231,9 @@ def _states(folder):
         "monitor": monitor,
         "online": online,
         "watch": watch,
-        "stream": StreamWatch(online, Watch("sha256:0", monitor, None), output="f.csv"),
+        "stream": StreamWatch(
+            online, Watch("sha256:0", monitor, None), output=Written("f.csv", 7, "ab", True)
+        ),
     }.items():
         state.save(folder / f"{name}.json")
         yield type(state).load, folder / f"{name}.json"

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from trueodds.basics import imports
 from trueodds.basics.signals import Terminated
@@ -110,6 +111,14 @@ def engine_sentence(message: str) -> str:
     if message.startswith("Out of Memory"):
         return "DuckDB reached its memory limit; pass a larger --memory."
     message = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", message.strip())
+    if "exceeds maximum recursion depth" in message:
+        return "a line of JSON is nested too deeply."
+    wrong = r'Malformed JSON in|JSON transform error in|"maximum_object_size" .* reading'
+    json_lines = re.match(rf'(?:{wrong}) file "(.*?)"', message)
+    if json_lines:
+        from trueodds.cli.files.json_lines import what_is_wrong
+
+        return what_is_wrong(Path(json_lines.group(1))) or message.splitlines()[0]
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     found = re.search(r"^CSV Error on Line: (\d+)", message)
     if found:

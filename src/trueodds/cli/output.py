@@ -129,7 +129,9 @@ def in_brief(value: Any) -> str:
             return f"{len(value):,} numbers from {min(numbers):.6g} to {max(numbers):.6g}"
         return f"{len(value):,} entries"
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        families = ", ".join(str(entry.get("family", "…")) for entry in value)
+        families = ", ".join(str(entry["family"]) for entry in value if "family" in entry)
+        if not families:
+            return f"{len(value):,} {'entry' if len(value) == 1 else 'entries'}"
         return one_line(f"{len(value)} maps: {families}", LENGTH)
     return one_line(json.dumps(value, ensure_ascii=False), LENGTH)
 

@@ -25,6 +25,7 @@ from trueodds.metrics._errors import (
     expected_calibration_error,
     maximum_calibration_error,
 )
+from trueodds.metrics._estimates import MetricInterval
 from trueodds.metrics._evaluation import (
     ClassEvaluation,
     Evaluation,
@@ -43,7 +44,6 @@ from trueodds.metrics._groups import (
 )
 from trueodds.metrics._intervals import (
     MetricComparison,
-    MetricInterval,
     compare_metric,
     confidence_interval,
 )

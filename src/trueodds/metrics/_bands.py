@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trueodds.inputs import Floats, Labels
+from trueodds.metrics._resampling import MOST_DRAWN, drawn_cells, effective_rows
 from trueodds.metrics._smooth import SMOOTH_GRID, SmoothCurve, smoothed_curve
 from trueodds.numerics.binning import run_starts
 from trueodds.numerics.isotonic import isotonic_fit
-from trueodds.numerics.reliability_bins import ratio_or_zero
 from trueodds.table import ScoreTable
 
 __all__ = [
@@ -21,14 +21,11 @@ __all__ = [
     "CurveBand",
     "binned_band",
     "corp_band",
-    "effective_rows",
     "make_cells",
     "smooth_band",
 ]
 
 FINEST = 2048
-MOST_DRAWN = 2.0**62
-"""Rows as a 64-bit integer holds them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,23 +61,11 @@ class Cells:
     def bootstrap(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats]:
         """Weight, and weight of positives, in each cell of bootstrap samples of the rows."""
         cells = len(self.table)
-        # Rows of one cell and label are alike, so drawing their number is drawing them.
-        both = np.concatenate(self.table.columns[:2])
-        squares = np.concatenate(self.table.columns[-2:])
-        rows = effective_rows(both, squares)
-        worth = ratio_or_zero(both, rows)
-        total = max(1, int(np.rint(rows.sum())))
-        drawn = rng.multinomial(total, rows / rows.sum(), size) * (worth * (rows.sum() / total))
+        both, squares = (
+            np.concatenate(c) for c in (self.table.columns[:2], self.table.columns[-2:])
+        )
+        drawn = drawn_cells(both, squares, size, rng)
         return drawn[:, :cells] + drawn[:, cells:], drawn[:, cells:]
-
-
-def effective_rows(weight: Floats, squares: Floats) -> Floats:
-    """The rows that the importances of each cell are worth, (Σw)²/Σw²; counts are unchanged.
-
-    They are rounded to 2⁻³⁰: a common factor of the importances changes later bits, and a draw may
-    depend on these.
-    """
-    return np.ldexp(np.rint(np.ldexp(weight * ratio_or_zero(weight, squares), 30)), -30)
 
 
 def make_cells(table: ScoreTable, edges: Floats | None = None, *, middle: bool = False) -> Cells:

@@ -1,14 +1,23 @@
-"""Distances between a flexible calibration curve and the diagonal: ICI, E50, E90, Emax, ECI."""
+"""Distances between a flexible calibration curve and the diagonal: ICI, E50, E90, Emax, ECI.
+
+Chance adds to each of them, so an interval around the estimate would lie too high. Their intervals
+hold every size of the error for which the estimate is not unusual: the curve that was found, times
+a factor, plus the noise of resamples (the inverse of a test).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, Labels, as_seed
 from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read_options
+from trueodds.metrics._estimates import MetricInterval, counted, undefined
+from trueodds.metrics._resampling import Units, drawn_cells
 from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.numerics.local_regression import Kernel
 from trueodds.numerics.natural_spline import weighted_quantile
@@ -16,8 +25,8 @@ from trueodds.numerics.natural_spline import weighted_quantile
 __all__ = [
     "CURVE_ERRORS",
     "CurveErrors",
+    "curve_error_intervals",
     "curve_errors",
-    "errors_of_gaps",
     "errors_of_rows",
     "integrated_calibration_index",
 ]
@@ -85,6 +94,104 @@ def errors_of_rows(view: Forecasts, options: CurveOptions) -> CurveErrors:
     else:
         gap, prob, weight = values - curve.prob, curve.prob, curve.sums(weight)
     return errors_of_gaps(gap, prob, weight, view.mean(view.hit))
+
+
+FACTORS = 24
+"""Multiples of the curve at which the noise is added; between them shares are interpolated."""
+
+
+def curve_error_intervals(
+    view: Forecasts,
+    options: CurveOptions,
+    level: float,
+    *,
+    n_resamples: int,
+    random_state: Any,
+    cluster: Labels | None = None,
+) -> dict[str, MetricInterval]:
+    """The errors, with intervals of the mean distances (ICI, ECI).
+
+    Quantiles and the greatest distance have none: no interval that was tried holds them where
+    events are rare.
+    """
+    if cluster is None:
+        view = counted(view)
+    exact = errors_of_rows(view, options)
+    curve = FlexibleCurve.of(view, options, rough=True)
+    rng = np.random.default_rng(as_seed(random_state))
+    mass, events = _drawn(view, curve, n_resamples, rng, cluster)
+    gap, noise = curve.gap_and_noise(view.row_weight, mass, events)
+    whole = curve.sums(view.row_weight)
+    measures: dict[str, Callable[..., Floats]] = {
+        "ici": _mean,
+        "eci": partial(_scaled_square, distance=curve.prob - view.mean(view.hit)),
+    }
+    found = {}
+    for name in CURVE_ERRORS:
+        estimate = getattr(exact, name)
+        if name not in measures or not np.isfinite(estimate):
+            found[name] = undefined(level, estimate=estimate)
+            continue
+        measure = measures[name]
+        rough = float(measure(np.abs(gap)[None], whole[None])[0])
+        degree = 2 if name == "eci" else 1
+        low, high, error = _inverted(partial(measure, mass=mass), rough, gap, noise, level, degree)
+        scale = estimate / rough if rough > 0 else 1.0  # of cells and interpolation
+        low, high = min(low * scale, estimate), max(high * scale, estimate)
+        found[name] = MetricInterval(estimate, low, high, level, error, "inverted", np.empty(0))
+    return found
+
+
+def _drawn(
+    view: Forecasts,
+    curve: FlexibleCurve,
+    n_resamples: int,
+    rng: np.random.Generator,
+    cluster: Labels | None,
+) -> tuple[Floats, Floats]:
+    """Weight, and weight of the events, in each cell of the curve in resamples."""
+    hit = curve.hit
+    if cluster is not None:
+        units = Units.of(view, cluster)
+        weights = (units.bootstrap(rng).values for _ in range(n_resamples))
+        drawn = np.array([[curve.sums(w), curve.sums(w * hit)] for w in weights])
+        return drawn[:, 0], drawn[:, 1]
+    both, squares = (
+        np.concatenate([curve.sums(values * (1 - hit)), curve.sums(values * hit)])
+        for values in (view.row_weight, view.squares)
+    )
+    others, events = np.split(drawn_cells(both, squares, n_resamples, rng), 2, axis=1)
+    return others + events, events
+
+
+def _mean(size: Floats, mass: Floats) -> Floats:
+    return np.asarray((size * mass).sum(axis=1) / mass.sum(axis=1))
+
+
+def _scaled_square(size: Floats, mass: Floats, distance: Floats) -> Floats:
+    return np.asarray((size**2 * mass).sum(axis=1) / (mass @ distance**2))
+
+
+def _inverted(
+    measure: Callable[[Floats], Floats],
+    found: float,
+    gap: Floats,
+    noise: Floats,
+    level: float,
+    degree: int,
+) -> tuple[float, float, float]:
+    """The errors whose distribution has the one found within its quantiles; the standard error."""
+    of_noise = measure(np.abs(noise))
+    error = float(measure(np.abs(gap + noise)).std(ddof=1))
+    tails = (1 + level) / 2, (1 - level) / 2
+    if found <= 0:
+        return 0.0, float(np.quantile(of_noise, tails[0])), error
+    most = 1.2 + 2.4 * float(np.quantile(of_noise, 0.99) / found) ** (1 / degree)
+    factor = np.linspace(0.0, most, FACTORS)
+    below = np.array([(measure(np.abs(t * gap + noise)) <= found).mean() for t in factor])
+    below = np.minimum.accumulate(below)  # larger errors are below less often, but for chance
+    low, high = (found * float(np.interp(-tail, -below, factor)) ** degree for tail in tails)
+    return (0.0 if below[0] <= tails[0] else low), high, error
 
 
 def curve_errors(

@@ -47,7 +47,7 @@ EXACT = 4096
 """Distinct probabilities up to which loess is computed at each; above, in cells and on a grid."""
 CELLS = 2048
 GRID, ROUGH_GRID = 200, 64
-ROUGH_CELLS = 256
+ROUGH_CELLS = 96
 POINTS = 201
 
 
@@ -138,6 +138,24 @@ class FlexibleCurve:
         at = _grid(self.x[mass > 0], points)
         fit = self._loess(mass, events, at)
         return np.clip(_hermite(at, fit.value, fit.slope, self.x), 0.0, 1.0)
+
+    def gap_and_noise(self, weight: Floats, mass: Floats, events: Floats) -> tuple[Floats, Floats]:
+        """The curve less the diagonal at each cell, and what resamples change in it.
+
+        ``mass`` and ``events`` hold the weights in the cells of each resample. The curve is
+        linearized: windows and curvature are those of all rows.
+        """
+        whole, hits = self.sums(weight), self.sums(weight * self.hit)
+        if self.spline is not None:
+            coef = self._model(whole, hits, whole).coef
+            center = sigmoid(self._basis @ coef)
+            information = (self._basis * (whole * center * (1 - center))[:, None]).T @ self._basis
+            step = (events - mass * center) @ self._basis @ np.linalg.pinv(information)
+            return center - self.prob, sigmoid((coef + step) @ self._basis.T) - center
+        local = LocalRegression(self.x, whole, span=self.options.span, kernel=self.options.kernel)
+        operator = local.operator(self.x)
+        center = operator @ hits
+        return np.clip(center, 0.0, 1.0) - self.prob, (events - mass * center) @ operator.T
 
     def drawn(
         self, view: Forecasts, level: float, kind: str

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
+from scipy.special import expit, log_ndtr, logit, ndtr
 
 from trueodds.engines.cells import ScoreCells
 from trueodds.inputs import Floats
@@ -29,7 +29,6 @@ __all__ = [
     "exact_test",
     "miscalibrated_regions",
     "sum_p_value",
-    "wilson",
 ]
 
 EXACT_VALUES = 2**21
@@ -438,15 +437,3 @@ def _upper_tail(
     u = 2 * np.sinh(t / 2) * np.sqrt(variance)
     density = np.exp(-(w**2) / 2) / SQRT_2_PI
     return float(np.clip(np.exp(log_ndtr(-w)) + density * (1 / u - 1 / w), 0.0, 1.0))
-
-
-def wilson(frequency: Floats, n_rows: Floats, level: float) -> tuple[Floats, Floats]:
-    """Wilson's interval of a frequency; of importances ``n_rows`` is the effective number."""
-    z = float(ndtri((1 + level) / 2))
-    center = (frequency + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
-    half = (
-        z
-        / (1 + z**2 / n_rows)
-        * np.sqrt(frequency * (1 - frequency) / n_rows + z**2 / (4 * n_rows**2))
-    )
-    return np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)

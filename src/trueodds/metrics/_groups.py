@@ -40,9 +40,10 @@ from trueodds.inputs import (
 )
 from trueodds.metrics._clusters import ClusteredTest, clustered_test, read_clusters
 from trueodds.metrics._evaluation import check_probabilities, table_estimates
-from trueodds.metrics._exact_test import ExactTest, bin_tests, exact_test, wilson
+from trueodds.metrics._exact_test import ExactTest, bin_tests, exact_test
 from trueodds.metrics._finding import ALPHA, NAMES_OF_EVENTS
 from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, top_label
+from trueodds.numerics.standard_errors import wilson
 from trueodds.stats import holm_adjust
 from trueodds.table import ScoreTable
 
@@ -530,8 +531,6 @@ def evaluate_groups(
         for group in _each(groups):
             check_instance(group, GroupCounts, "a group")
             estimates = table_estimates(group.table.scaled())
-            squared = estimates["debiased_calibration_error"]
-            estimates["debiased_calibration_error"] = float(np.sqrt(max(squared, 0.0)))
             measures.append({name: finite_or_none(value) for name, value in estimates.items()})
             yield group
 

@@ -1,109 +1,61 @@
-"""Bootstrap intervals of any metric, and of the difference of two models in it."""
+"""Intervals of any metric, and of the difference of two models in it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
-from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
-from trueodds.basics.tables import Tabular
-from trueodds.basics.warned import ignored_warnings
-from trueodds.exceptions import InputError, UndefinedReplicatesWarning, warn_user
+from trueodds.exceptions import BiasedMetricWarning, InputError, warn_user
 from trueodds.inputs import (
     Floats,
     Labels,
     Weights,
     as_dense,
-    as_seed,
     check_choice,
     check_integer,
-    check_jobs,
     check_level,
     encode_clusters,
     is_choice,
 )
+from trueodds.metrics._curve_errors import (
+    curve_error_intervals,
+    integrated_calibration_index,
+)
+from trueodds.metrics._curves import CurveOptions, read_options
 from trueodds.metrics._errors import debiased_calibration_error
-from trueodds.metrics._sample import Forecasts, finite_or_none, read_kept, read_sample
+from trueodds.metrics._estimates import (
+    NO_REPLICATES,
+    MetricInterval,
+    linear,
+    measure,
+    refuse_biased,
+    warn_if_few,
+)
+from trueodds.metrics._resampling import (
+    Statistic,
+    Units,
+    bootstrap_ends,
+    bootstrap_p_value,
+    defined,
+    replicate,
+)
+from trueodds.metrics._sample import Forecasts, read_kept, read_sample
+from trueodds.numerics.standard_errors import Spread
 
 __all__ = [
     "Metric",
     "MetricComparison",
-    "MetricInterval",
-    "Units",
     "class_options",
     "compare_metric",
     "confidence_interval",
     "metric_of_rows",
-    "read_units",
+    "read_clustered",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class MetricInterval(Tabular):
-    """A metric with its confidence interval.
-
-    Attributes
-    ----------
-    estimate : float
-        The metric of the sample.
-    low, high : float
-        The ends of the interval.
-    level : float
-        How often such an interval should hold the metric of the population.
-    standard_error : float
-        Standard deviation of the replicates.
-    method : {"bca", "percentile", "centered"}
-    replicates : ndarray
-        The metric of each resample.
-
-    Examples
-    --------
-    >>> from trueodds.metrics import brier_score, confidence_interval
-    >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
-    >>> found = confidence_interval(brier_score, y, p, n_resamples=50, random_state=0)
-    >>> round(found.estimate, 3), found.low < found.estimate < found.high
-    (0.092, True)
-    >>> print(f"{found:.2f}")
-    0.09 (0.08 to 0.10)
-    """
-
-    estimate: float
-    low: float
-    high: float
-    level: float
-    standard_error: float
-    method: str
-    replicates: Floats
-
-    def __repr__(self) -> str:
-        return (
-            f"MetricInterval(estimate={self.estimate:.6g}, low={self.low:.6g}, "
-            f"high={self.high:.6g}, level={self.level:g}, method={self.method!r})"
-        )
-
-    def __format__(self, spec: str) -> str:
-        """The estimate and its interval, each with this format, such as ``f"{interval:.3f}"``."""
-        if not spec:
-            return str(self)
-        estimate, low, high = (format(v, spec) for v in (self.estimate, self.low, self.high))
-        return f"{estimate} ({low} to {high})"
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row, with the ends of the interval; for several metrics, join their rows."""
-        return [{"estimate": self.estimate, "low": self.low, "high": self.high}]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, without the replicates; None for what is infinite or undefined."""
-        numbers = ("estimate", "low", "high", "standard_error")
-        plain = {name: finite_or_none(getattr(self, name)) for name in numbers}
-        return {**plain, "level": self.level, "method": self.method}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,97 +104,20 @@ class MetricComparison:
 
 
 Metric = Callable[..., float]
-Statistic = Callable[[Weights | None], float]
-"""A metric of everything but the weights."""
 
-PER_SEED = 16
-"""Replicates that share a seed, so that results do not depend on n_jobs."""
-JACKKNIFE_BLOCKS = 100
-MOST_DRAWN_SINGLY = 2**20
-"""Of more rows, only the number of those that are alike is drawn."""
 MOST_WRITTEN_OUT = 10_000_000
 """Most rows for a metric that takes neither weights nor counts."""
 
 
-@dataclass(frozen=True, eq=False)
-class Units:
-    """What is resampled: rows, of which equal ones are counted, or whole clusters of rows.
-
-    Parameters
-    ----------
-    importance : ndarray of shape (n,) or None
-    sizes : ndarray of shape (n,)
-        How often each row occurred.
-    cluster : ndarray of shape (n,) or None
-        The cluster of each row, if clusters are drawn.
-    n_units : int
-        Rows with their repetitions, or clusters.
-    """
-
-    importance: Floats | None
-    sizes: Floats
-    cluster: Labels | None
-    n_units: int
-
-    def weights(self, drawn: npt.NDArray[Any]) -> Weights:
-        """The rows' weights if each row, or cluster, occurs so often."""
-        drawn = drawn.astype(np.float64)
-        return Weights(
-            self.importance, drawn if self.cluster is None else self.sizes * drawn[self.cluster]
-        )
-
-    def bootstrap(self, rng: np.random.Generator) -> Weights:
-        """Weights of one bootstrap sample: as many units as there are, drawn with replacement."""
-        if (
-            self.cluster is None
-            and self.n_units > MOST_DRAWN_SINGLY
-            and self.n_units > len(self.sizes)
-        ):
-            return self.weights(rng.multinomial(self.n_units, self.sizes / self.sizes.sum()))
-        drawn = rng.integers(0, self.n_units, self.n_units)
-        if self.cluster is not None or self.n_units == len(self.sizes):
-            return self.weights(np.bincount(drawn, minlength=self.n_units))
-        drawn = np.searchsorted(np.cumsum(self.sizes), drawn, side="right")
-        return self.weights(np.bincount(drawn, minlength=len(self.sizes)))
-
-    def jackknife(self, rng: np.random.Generator) -> Iterator[Weights]:
-        """Weights without one unit, or without one of 100 random blocks of units.
-
-        Acceleration is a skewness divided by a root of the number of units, and so is that of
-        sums over blocks: leaving out blocks estimates the same number.
-        """
-        blocks = min(self.n_units, JACKKNIFE_BLOCKS)
-        if self.cluster is not None or self.n_units == len(self.sizes):
-            block_of = rng.permutation(self.n_units) % blocks
-            for block in range(blocks):
-                yield self.weights(block_of != block)
-            return
-        if self.n_units <= MOST_DRAWN_SINGLY:
-            row = np.searchsorted(np.cumsum(self.sizes), np.arange(self.n_units), side="right")
-            place = row * blocks + rng.permutation(self.n_units) % blocks
-            left_out = np.bincount(place, minlength=len(self.sizes) * blocks).reshape(-1, blocks)
-        else:
-            left_out = rng.multinomial(self.sizes.astype(np.int64), np.full(blocks, 1 / blocks))
-        for column in left_out.T:
-            yield self.weights(self.sizes - column)
-
-
-def read_units(
+def read_clustered(
     y_true: Any, y_prob: Any, sample_weight: Any, counts: Any, clusters: Any, classes: Any
-) -> tuple[Forecasts, Units]:
-    """Validate everything once, before anything is resampled."""
+) -> tuple[Forecasts, Labels | None]:
+    """Validate everything once; clusters are coded from 0."""
     sample, kept = read_kept(y_true, y_prob, sample_weight, counts, classes)
-    importance = None if sample.weight is None else sample.weight.importance
-    sizes = np.ones(len(sample)) if sample.weight is None else sample.weight.row_counts
-    cluster: Labels | None = None
-    n_units = sample.n_rows
-    if clusters is not None:
-        codes, _ = encode_clusters(clusters, len(as_dense(y_prob, "y_prob")))
-        found, cluster = np.unique(codes[kept], return_inverse=True)
-        n_units = len(found)
-    if n_units < 2:
-        raise InputError(f"resampling needs at least 2 rows (or clusters); got {n_units}.")
-    return sample, Units(importance, sizes, cluster, n_units)
+    if clusters is None:
+        return sample, None
+    codes, _ = encode_clusters(clusters, len(as_dense(y_prob, "y_prob")))
+    return sample, np.unique(codes[kept], return_inverse=True)[1]
 
 
 def class_options(metric: Metric, n_classes: int) -> dict[str, Any]:
@@ -298,54 +173,6 @@ def metric_of_rows(metric: Metric) -> Callable[..., float]:
 
     return of
 
-
-def replicate(
-    statistic: Statistic,
-    units: Units,
-    *,
-    n_resamples: int,
-    method: str,
-    random_state: Any,
-    n_jobs: int | None,
-    progress: bool | None,
-) -> tuple[Floats, Floats]:
-    """Bootstrap replicates, and jackknife values if ``method`` is "bca" (else none)."""
-    n_resamples = check_integer(n_resamples, "n_resamples", 20)
-    check_jobs(n_jobs)
-    check_choice(method, ("bca", "percentile", "centered"), "method")
-    seeds = np.random.SeedSequence(as_seed(random_state)).spawn(1 + -(-n_resamples // PER_SEED))
-    sizes = [PER_SEED] * (n_resamples // PER_SEED) + [n_resamples % PER_SEED]
-
-    def values_of(weights: Iterable[Weights]) -> list[float]:
-        # A replicate without positives makes some metrics undefined; NaN is enough to say so.
-        with ignored_warnings():
-            return [float(statistic(weight)) for weight in weights]
-
-    def some(seed: np.random.SeedSequence, size: int) -> list[float]:
-        rng = np.random.default_rng(seed)
-        values = values_of(units.bootstrap(rng) for _ in range(size))
-        bar.step(size)
-        return values
-
-    with Progress(n_resamples, "bootstrap", progress) as bar:
-        if n_jobs in (None, 1):
-            parts = [some(*work) for work in zip(seeds[1:], sizes, strict=False)]
-        else:
-            from joblib import Parallel, delayed
-
-            # Threads: NumPy releases the lock, and nothing is copied.
-            parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(some)(*work) for work in zip(seeds[1:], sizes, strict=False)
-            )
-        jackknife: list[float] = []
-        if method == "bca":
-            rng = np.random.default_rng(seeds[0])
-            jackknife = values_of(units.jackknife(rng))
-    return np.array([v for part in parts for v in part]), np.array(jackknife)
-
-
-TIE_TOLERANCE = 1e-12
-"""Replicates that differ by less from the estimate are equal to it; sums are rounded."""
 
 Method = Literal["auto", "bca", "percentile", "centered"]
 
@@ -437,7 +264,18 @@ def confidence_interval(
     True
     """
     level = check_level(level)
-    sample, units = read_units(y_true, y_prob, sample_weight, counts, clusters, classes)
+    check_choice(method, ("auto", "bca", "percentile", "centered"), "method")
+    if not callable(metric):
+        raise InputError(f"metric must be a function of labels and forecasts; got {shown(metric)}.")
+    refuse_biased(metric)
+    sample, cluster = read_clustered(y_true, y_prob, sample_weight, counts, clusters, classes)
+    units = Units.of(sample, cluster)
+    warn_if_few(sample)
+    given = n_resamples, random_state
+    if is_choice(method, "auto"):
+        found = _without_resamples(metric, sample, level, cluster, given, options)
+        if found is not None:
+            return found
     method, options, rooted = _chosen(metric, method, options)
     statistic = _statistic(metric, sample, options, classes)
     estimate = _finite_estimate(statistic, sample)
@@ -450,12 +288,44 @@ def confidence_interval(
         n_jobs=n_jobs,
         progress=progress,
     )
-    values = _defined(values)
-    low, high = _interval(estimate, values, jackknife, level, method)
+    values = defined(values)
+    if method != "centered":
+        _warn_if_biased(estimate, values)
+    low, high = bootstrap_ends(estimate, values, jackknife, level, method)
     if rooted:
         values = np.sqrt(np.maximum(values, 0.0))
         estimate, low, high = (float(np.sqrt(max(v, 0.0))) for v in (estimate, low, high))
     return MetricInterval(estimate, low, high, level, float(values.std(ddof=1)), method, values)
+
+
+def _without_resamples(
+    metric: Metric,
+    sample: Forecasts,
+    level: float,
+    cluster: Labels | None,
+    given: tuple[int, Any],
+    options: dict[str, Any],
+) -> MetricInterval | None:
+    """The interval that every entry point returns for this metric; None if it has no rule."""
+    if metric is integrated_calibration_index and sample.prob.ndim == 1:
+        n_resamples, random_state = given
+        return curve_error_intervals(
+            sample,
+            read_options(**{"method": options.get("curve", "loess"), **_curve(options)}),
+            level,
+            n_resamples=check_integer(n_resamples, "n_resamples", 20),
+            random_state=random_state,
+            cluster=cluster,
+        )["ici"]
+    found = measure(metric, sample, level, cluster, **options)
+    if found is not None and not np.isfinite(found.estimate):
+        _refuse_infinite(found.estimate)
+    return found
+
+
+def _curve(options: dict[str, Any]) -> dict[str, Any]:
+    plain = CurveOptions()
+    return {name: options.get(name, getattr(plain, name)) for name in ("span", "kernel", "n_knots")}
 
 
 def compare_metric(
@@ -509,11 +379,27 @@ random_state, n_jobs, progress
     (True, True)
     """
     level = check_level(level)
+    check_choice(method, ("auto", "bca", "percentile", "centered"), "method")
     if not callable(metric):
         raise InputError(f"metric must be a function of labels and forecasts; got {shown(metric)}.")
-    method = "bca" if is_choice(method, "auto") else method
-    sample_a, units = read_units(y_true, y_prob_a, sample_weight, counts, clusters, classes)
+    refuse_biased(metric)
+    sample_a, cluster = read_clustered(y_true, y_prob_a, sample_weight, counts, clusters, classes)
+    units = Units.of(sample_a, cluster)
     sample_b = read_sample(y_true, y_prob_b, sample_weight, counts, classes)
+    warn_if_few(sample_a)
+    if is_choice(method, "auto"):
+        a, b = (None if options else linear(metric, sample) for sample in (sample_a, sample_b))
+        if a is not None and b is not None:
+            for side in (a, b):
+                if not np.isfinite(side.estimate):
+                    _refuse_infinite(side.estimate)
+            difference = a.estimate - b.estimate
+            spread = Spread.of(a.influence - b.influence, sample_a.weight, cluster)
+            ends = spread.interval(difference, level)
+            p_value = spread.p_value(difference)
+            both = a.estimate, b.estimate
+            return MetricComparison(difference, *ends, p_value, *both, level, "mean", NO_REPLICATES)
+        method = "bca"
     of_a = _statistic(metric, sample_a, options, classes)
     of_b = _statistic(metric, sample_b, options, classes)
     estimate_a, estimate_b = (_finite_estimate(s, sample_a) for s in (of_a, of_b))
@@ -526,13 +412,10 @@ random_state, n_jobs, progress
         n_jobs=n_jobs,
         progress=progress,
     )
-    values = _defined(values)
+    values = defined(values)
     difference = estimate_a - estimate_b
-    low, high = _interval(difference, values, jackknife, level, method)
-    if method == "centered":
-        p_value = _p_value(values - values.mean() + difference, 0.0, 0.0)
-    else:
-        p_value = _p_value(values, *_correction(difference, values, jackknife))
+    low, high = bootstrap_ends(difference, values, jackknife, level, method)
+    p_value = bootstrap_p_value(difference, values, jackknife, method)
     return MetricComparison(
         difference, low, high, p_value, estimate_a, estimate_b, level, method, values
     )
@@ -542,8 +425,6 @@ def _chosen(
     metric: Metric, method: Method, options: dict[str, Any]
 ) -> tuple[Method, dict[str, Any], bool]:
     """The method that "auto" stands for, the metric's options, and whether to take roots."""
-    if not callable(metric):
-        raise InputError(f"metric must be a function of labels and forecasts; got {shown(metric)}.")
     if not is_choice(method, "auto"):
         return method, options, False
     if metric is not debiased_calibration_error:
@@ -589,68 +470,29 @@ def _of_resample(metric: Metric, statistic: Statistic) -> Statistic:
 def _finite_estimate(statistic: Statistic, sample: Forecasts) -> float:
     estimate = statistic(sample.weight)
     if not np.isfinite(estimate):
-        raise InputError(
-            f"cannot compute an interval: the metric is {estimate} on this sample. For log_loss, "
-            "a probability of exactly 0 or 1 was wrong; clip first, e.g. np.clip(p, 1e-6, 1 - "
-            "1e-6)."
-        )
+        _refuse_infinite(estimate)
     return estimate
 
 
-def _defined(values: Floats) -> Floats:
-    kept = values[np.isfinite(values)]
-    lost = len(values) - len(kept)
-    if lost > len(values) // 2:
-        raise InputError(f"the metric has no finite value in {lost} of {len(values)} resamples.")
-    if lost:
+def _refuse_infinite(estimate: float) -> None:
+    raise InputError(
+        f"cannot compute an interval: the metric is {estimate} on this sample. For log_loss, a "
+        "probability of exactly 0 or 1 was wrong; clip first, e.g. np.clip(p, 1e-6, 1 - 1e-6)."
+    )
+
+
+MOST_BIAS = 1.0
+"""How far the mean of replicates may be from the estimate, in their standard deviations."""
+
+
+def _warn_if_biased(estimate: float, values: Floats) -> None:
+    """Warn if resamples move a metric in one direction: chance has then moved the sample, too."""
+    spread = float(values.std(ddof=1))
+    bias = float(values.mean()) - estimate
+    if spread > 0 and abs(bias) > MOST_BIAS * spread:
         warn_user(
-            f"the metric has no finite value in {lost} of {len(values)} resamples; they are left "
-            "out, so the interval may be too narrow.",
-            UndefinedReplicatesWarning,
+            f"resamples have {'greater' if bias > 0 else 'smaller'} values than the sample, by "
+            f"{abs(bias) / spread:.1f} standard errors on average. Chance adds to this metric, so "
+            "its interval may lie on one side of the true value.",
+            BiasedMetricWarning,
         )
-    return kept
-
-
-def _interval(
-    estimate: float, values: Floats, jackknife: Floats, level: float, method: str
-) -> tuple[float, float]:
-    if method == "centered":
-        return _ends(values - values.mean() + estimate, level, 0.0, 0.0)
-    low, high = _ends(values, level, *_correction(estimate, values, jackknife))
-    if method != "bca":
-        return low, high
-    # Resamples of a maximum may all be larger than it: the correction then leads beyond them.
-    return min(low, estimate), max(high, estimate)
-
-
-def _correction(estimate: float, values: Floats, jackknife: Floats) -> tuple[float, float]:
-    """Efron's bias correction z₀ and acceleration a; both 0 without jackknife values."""
-    jackknife = jackknife[np.isfinite(jackknife)]
-    if len(jackknife) == 0:
-        return 0.0, 0.0
-    count = len(values)
-    tied = np.abs(values - estimate) <= TIE_TOLERANCE * max(1.0, abs(estimate))
-    below = ((values < estimate)[~tied].sum() + tied.sum() / 2) / count
-    z0 = float(ndtri(np.clip(below, 0.5 / count, 1 - 0.5 / count)))
-    influence = jackknife.mean() - jackknife
-    square = float((influence**2).sum())
-    if square == 0:
-        return z0, 0.0
-    return z0, float((influence**3).sum() / (6 * square**1.5))
-
-
-def _ends(values: Floats, level: float, z0: float, a: float) -> tuple[float, float]:
-    z = ndtri(np.array([(1 - level) / 2, (1 + level) / 2])) + z0
-    shares = ndtr(z0 + z / (1 - a * z))
-    low, high = np.quantile(values, shares)
-    return float(low), float(high)
-
-
-def _p_value(values: Floats, z0: float, a: float) -> float:
-    """The level at which an end of the interval reaches 0."""
-    count = len(values)
-    below = ((values < 0).sum() + (values == 0).sum() / 2 + 0.5) / (count + 1)
-    # The inverse of the share that _ends computes.
-    z = float(ndtri(below)) - z0
-    z = z / (1 + a * z) - z0
-    return float(np.clip(2 * min(ndtr(z), ndtr(-z)), 1 / (count + 1), 1.0))

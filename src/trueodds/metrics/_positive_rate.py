@@ -11,8 +11,8 @@ from scipy.special import ndtri, stdtrit
 from trueodds.basics.wording import percent_text
 from trueodds.exceptions import InputError
 from trueodds.inputs import METRIC_WORDS, check_level, validate_scores
-from trueodds.metrics._exact_test import wilson
 from trueodds.metrics._sample import read_sample, top_label
+from trueodds.numerics.standard_errors import wilson
 
 __all__ = ["PositiveRate", "estimate_positive_rate"]
 

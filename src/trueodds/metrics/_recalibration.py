@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, Labels
 from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.numerics.glm import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.log_odds import log_odds
@@ -169,7 +169,7 @@ def check_both_happen(view: Forecasts, what: str) -> None:
         raise InputError(f"the event {happened} happened in these rows, so {what} is not finite.")
 
 
-def intercept_model(view: Forecasts) -> LogisticModel:
+def intercept_model(view: Forecasts, cluster: Labels | None = None) -> LogisticModel:
     """The logistic model with log-odds as offset and a constant."""
     check_both_happen(view, "the calibration intercept")
     z = log_odds(view.prob, "probability")
@@ -193,6 +193,7 @@ def intercept_model(view: Forecasts) -> LogisticModel:
         view.row_weight[finite],
         z[finite],
         squares=view.squares[finite],
+        cluster=None if cluster is None else cluster[finite],
     )
 
 
@@ -201,7 +202,9 @@ def finite_log_odds(view: Forecasts) -> Floats:
     return estimated_log_odds(view.in_counts())
 
 
-def slope_model(view: Forecasts, z: Floats | None = None) -> LogisticModel:
+def slope_model(
+    view: Forecasts, z: Floats | None = None, cluster: Labels | None = None
+) -> LogisticModel:
     """The logistic model with a constant and log-odds."""
     check_both_happen(view, "the calibration slope")
     z = finite_log_odds(view) if z is None else z
@@ -215,7 +218,11 @@ def slope_model(view: Forecasts, z: Floats | None = None) -> LogisticModel:
         )
     design = np.stack([np.ones(len(z)), z], axis=1)
     return fit_logistic_model(
-        design, view.hit.astype(np.float64), view.row_weight, squares=view.squares
+        design,
+        view.hit.astype(np.float64),
+        view.row_weight,
+        squares=view.squares,
+        cluster=cluster,
     )
 
 

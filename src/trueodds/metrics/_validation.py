@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from trueodds.basics.tables import Tabular
 from trueodds.basics.wording import NOTHING, aligned_table, decimal_text, p_text
 from trueodds.exceptions import InputError
-from trueodds.inputs import Weights, as_seed, check_integer, check_level
-from trueodds.metrics._curve_errors import CURVE_ERRORS, errors_of_gaps, errors_of_rows
-from trueodds.metrics._curves import CurveOptions, FlexibleCurve, Smoother, read_options
+from trueodds.inputs import Labels, check_integer, check_level
+from trueodds.metrics._curve_errors import curve_error_intervals
+from trueodds.metrics._curves import Smoother, read_options
+from trueodds.metrics._estimates import (
+    MetricInterval,
+    few_events,
+    measure,
+    undefined,
+    warn_if_few,
+)
 from trueodds.metrics._groups import read_grouped
-from trueodds.metrics._intervals import MetricInterval, Units, _defined, _interval, read_units
-from trueodds.metrics._losses import brier_skill
-from trueodds.metrics._recalibration import intercept_model, slope_model
+from trueodds.metrics._intervals import read_clustered
+from trueodds.metrics._losses import brier_score, c_statistic, scaled_brier_score
+from trueodds.metrics._recalibration import (
+    calibration_intercept,
+    calibration_slope,
+    observed_expected_ratio,
+)
+from trueodds.metrics._resampling import Units
 from trueodds.metrics._sample import Forecasts, read_two_classes
 from trueodds.metrics._tests import CalibrationTest, calibration_test
-from trueodds.numerics.concordance import concordance
-from trueodds.numerics.event_ratio import event_ratio
 from trueodds.numerics.local_regression import Kernel
-from trueodds.numerics.losses import row_losses
 
 __all__ = ["GroupValidation", "ValidationReport", "validation_report"]
 
@@ -50,8 +58,6 @@ FIGURES_OF_GROUPS = {
     "ici": "ICI",
     "c_statistic": "C",
 }
-LEAST_OF_EACH_CLASS = 10
-"""With fewer events or non-events, a group has only O:E: other intervals would not hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +128,8 @@ class ValidationReport(Tabular):
     >>> from trueodds.metrics import validation_report
     >>> y, p = [0, 1, 0, 1, 1, 0] * 10, [0.2, 0.9, 0.4, 0.6, 0.7, 0.3] * 10
     >>> table = validation_report(y, p, n_resamples=20, random_state=0)
-    >>> table.rows()[0]["estimate"]
-    0.9677419354838712
+    >>> round(table.rows()[0]["estimate"], 4)
+    0.9677
     """
 
     n: int
@@ -229,8 +235,14 @@ def _test(test: CalibrationTest) -> dict[str, Any]:
     return {**test.to_dict(), "p_value": test.p_value if defined else None}
 
 
-RESAMPLED = ("brier_score", "scaled_brier", *CURVE_ERRORS)
-NO_REPLICATES = np.empty(0)
+METRICS: dict[str, Any] = {
+    "observed_expected": observed_expected_ratio,
+    "intercept": calibration_intercept,
+    "slope": calibration_slope,
+    "c_statistic": c_statistic,
+    "brier_score": brier_score,
+    "scaled_brier": scaled_brier_score,
+}
 
 
 def validation_report(
@@ -243,7 +255,7 @@ def validation_report(
     kernel: Kernel = "epanechnikov",
     n_knots: int = 5,
     n_bins: int = 10,
-    n_resamples: int = 500,
+    n_resamples: int = 1000,
     sample_weight: Any = None,
     counts: Any = None,
     groups: Any = None,
@@ -266,8 +278,8 @@ def validation_report(
         :func:`curve_errors`.
     n_bins : int, default=10
         Groups of Hosmer and Lemeshow's test.
-    n_resamples : int, default=500
-        Bootstrap samples for the figures that have no formula.
+    n_resamples : int, default=1000
+        Bootstrap samples for ICI and ECI; the other figures need none.
     sample_weight : array-like of shape (n,), default=None
         Importance of each row, which stays one observation; a common factor changes nothing.
     counts : array-like of shape (n,), default=None
@@ -276,8 +288,8 @@ def validation_report(
         Groups of rows, such as sex, hospital or age. Each value has its own O:E, intercept, slope,
         ICI and C statistic; numbers with more than ten values are cut into five bands.
     clusters : array-like of shape (n,), default=None
-        Rows that belong together (one patient, one hospital) are drawn together in the bootstrap;
-        the intervals by formula ignore them.
+        Rows that belong together (one patient, one hospital) count as one observation in every
+        interval.
     classes : array-like, default=None
         Both labels, the event last, if one may be absent.
     random_state : int or Generator, default=0
@@ -288,11 +300,12 @@ def validation_report(
 
     Notes
     -----
-    Intervals: O:E by the normal distribution of its logarithm, with the variance (1 − f)/events;
-    intercept and slope by maximum likelihood (Wald); the C statistic by DeLong's variance; all
-    others by the bootstrap (BCa). ICI and its kin are above 0 by chance alone, and their intervals
-    lie rather too high for models that are nearly calibrated. A figure that has no finite value is
-    NaN, and ``notes`` gives the reason.
+    Intervals are those of :func:`confidence_interval`: standard errors of means and ratios with a
+    correction for skewness (O:E, Brier scores), DeLong's on the scale of log-odds (C statistic),
+    Wald's (intercept and slope). Chance adds to ICI, E50, E90, Emax and ECI. The intervals of ICI
+    and ECI hold every size of the error for which the estimate is not unusual; 0 is included unless
+    the estimate is more than chance. E50, E90 and Emax have no interval. A figure that has no
+    finite value is NaN, and ``notes`` gives the reason.
 
     References
     ----------
@@ -314,32 +327,31 @@ def validation_report(
     n_bins = check_integer(n_bins, "n_bins", 2)
     n_resamples = check_integer(n_resamples, "n_resamples", 20)
     options = read_options(curve, span, kernel, n_knots)
-    view = read_two_classes(y_true, y_prob, sample_weight, counts, classes)
-    units = read_units(y_true, y_prob, sample_weight, counts, clusters, classes)[1]
-    notes: list[str] = []
-    wald = _wald(view, level, notes)
+    read_two_classes(y_true, y_prob, sample_weight, counts, classes)
+    view, cluster = read_clustered(y_true, y_prob, sample_weight, counts, clusters, classes)
+    Units.of(view, cluster)  # refuses fewer than two
+    few = warn_if_few(view)
+    notes: list[str] = [] if few is None else [few]
 
-    def resampled(part: Forecasts, units: Units) -> dict[str, MetricInterval]:
-        return _resampled(part, units, options, level, n_resamples, random_state)
+    def curve_errors_of(part: Forecasts, own: Labels | None) -> dict[str, MetricInterval]:
+        drawn: dict[str, Any] = {"n_resamples": n_resamples, "random_state": random_state}
+        return curve_error_intervals(part, options, level, cluster=own, **drawn)
 
     given = y_true, y_prob, sample_weight, counts, classes
     rows: dict[str, Any] = {"sample_weight": view.weight, "classes": [False, True]}
     return ValidationReport(
         n=view.n_rows,
         events=view.take(view.hit).n_rows,
-        observed_expected=_observed_expected(view, level),
-        intercept=wald["intercept"],
-        slope=wald["slope"],
-        c_statistic=_delong(view, level, notes),
         cox_test=_cox(view, rows, notes),
         hosmer_lemeshow=calibration_test(
             view.hit, view.prob, method="hosmer_lemeshow", n_bins=n_bins, **rows
         ),
         curve=options.method,
         level=level,
+        groups=_groups(groups, given, clusters, level, curve_errors_of),
+        **_measured(view, METRICS, level, cluster, notes),
+        **curve_errors_of(view, cluster),
         notes=tuple(notes),
-        groups=_groups(groups, given, clusters, level, resampled),
-        **resampled(view, units),
     )
 
 
@@ -348,7 +360,7 @@ def _groups(
     rows: tuple[Any, ...],
     clusters: Any,
     level: float,
-    resampled: Callable[[Forecasts, Units], dict[str, MetricInterval]],
+    curve_errors_of: Callable[[Forecasts, Labels | None], dict[str, MetricInterval]],
 ) -> tuple[GroupValidation, ...]:
     """The figures of each group, which are measured as those of all rows."""
     if groups is None:
@@ -363,57 +375,40 @@ def _groups(
             own = np.flatnonzero(codes == code)
             part = view.take(own)
             rows = part.hit, part.prob, part.weight, None
-            part = read_two_classes(*rows, [False, True])  # importances are scaled again
+            same = None if belongs is None else belongs[own]
+            # Importances are scaled again.
+            part, cluster = read_clustered(*rows, same, [False, True])
             events = part.take(part.hit).n_rows
-            figures = dict.fromkeys(FIGURES_OF_GROUPS, _undefined(level, "wald"))
-            figures["observed_expected"] = _observed_expected(part, level)
-            if min(events, part.n_rows - events) >= LEAST_OF_EACH_CLASS:
-                same = None if belongs is None else belongs[own]
-                units = read_units(*rows, same, [False, True])[1]
-                figures |= _wald(part, level, [])
-                figures["c_statistic"] = _delong(part, level, [])
-                figures["ici"] = resampled(part, units)["ici"]
+            figures = dict.fromkeys(FIGURES_OF_GROUPS, undefined(level, "wald"))
+            names = ["observed_expected"]
+            if few_events(part) is None:
+                names = [name for name in FIGURES_OF_GROUPS if name != "ici"]
+                figures["ici"] = curve_errors_of(part, cluster)["ici"]
+            figures |= _measured(part, names, level, cluster, [])
             name = column.names[code]
             found.append(GroupValidation(column.name, name, part.n_rows, events, **figures))
     return tuple(found)
 
 
-def _undefined(level: float, method: str) -> MetricInterval:
-    return MetricInterval(np.nan, np.nan, np.nan, level, np.nan, method, NO_REPLICATES)
-
-
-def _observed_expected(view: Forecasts, level: float) -> MetricInterval:
-    ratio, low, high, error = event_ratio(view.hit, view.prob, view.weight, level)
-    method = "exact" if np.isnan(error) else "log-normal"
-    return MetricInterval(ratio, low, high, level, error, method, NO_REPLICATES)
-
-
-def _wald(view: Forecasts, level: float, notes: list[str]) -> dict[str, MetricInterval]:
+def _measured(
+    view: Forecasts,
+    names: Iterable[str],
+    level: float,
+    cluster: Labels | None,
+    notes: list[str],
+) -> dict[str, MetricInterval]:
+    """Figures whose intervals need no resamples."""
     found = {}
-    z = float(ndtri((1 + level) / 2))
-    for name, model_of, at in (("intercept", intercept_model, 0), ("slope", slope_model, 1)):
+    for name in names:
         try:
-            model = model_of(view)
+            interval = measure(METRICS[name], view, level, cluster)
         except InputError as error:
             notes.append(f"{name}: {error}")
-            found[name] = _undefined(level, "wald")
-            continue
-        value, half = float(model.coef[at]), float(np.sqrt(model.covariance[at, at]))
-        found[name] = MetricInterval(
-            value, value - z * half, value + z * half, level, half, "wald", NO_REPLICATES
-        )
+            interval = undefined(level, "wald")
+        if name == "c_statistic" and interval is not None and not np.isfinite(interval.estimate):
+            notes.append("c_statistic: there is one class only, so nothing can be ranked.")
+        found[name] = undefined(level) if interval is None else interval
     return found
-
-
-def _delong(view: Forecasts, level: float, notes: list[str]) -> MetricInterval:
-    c = concordance(view.prob, view.hit, view.weight)
-    if not np.isfinite(c.estimate):
-        notes.append("c_statistic: there is one class only, so nothing can be ranked.")
-        return _undefined(level, "delong")
-    error = float(np.sqrt(c.variance))
-    half = float(ndtri((1 + level) / 2)) * error
-    low, high = max(c.estimate - half, 0.0), min(c.estimate + half, 1.0)
-    return MetricInterval(c.estimate, low, high, level, error, "delong", NO_REPLICATES)
 
 
 def _cox(view: Forecasts, rows: dict[str, Any], notes: list[str]) -> CalibrationTest:
@@ -422,47 +417,3 @@ def _cox(view: Forecasts, rows: dict[str, Any], notes: list[str]) -> Calibration
     except InputError as error:
         notes.append(f"cox_test: {error}")
         return CalibrationTest(np.nan, np.nan, "cox", 2.0)
-
-
-def _resampled(
-    view: Forecasts,
-    units: Units,
-    options: CurveOptions,
-    level: float,
-    n_resamples: int,
-    random_state: Any,
-) -> dict[str, MetricInterval]:
-    """The figures without a formula, by one bootstrap of all of them."""
-    curve = FlexibleCurve.of(view, options, rough=True)
-    square = row_losses("brier_score", view.codes, view.prob)
-
-    def figures(weights: Weights | None) -> list[float]:
-        weight = view.row_weight if weights is None else weights.values
-        values = curve.values(weight, fine=False)
-        total, events = float(weight.sum()), float(weight @ view.hit)
-        mass = curve.sums(weight)
-        errors = errors_of_gaps(values - curve.prob, curve.prob, mass, events / total)
-        brier = float(weight @ square) / total
-        skill = brier_skill(brier, events / total)
-        return [brier, skill, *(getattr(errors, name) for name in CURVE_ERRORS)]
-
-    rng = np.random.default_rng(as_seed(random_state))
-    drawn = np.array([figures(units.bootstrap(rng)) for _ in range(n_resamples)])
-    left_out = np.array([figures(w) for w in units.jackknife(rng)])
-    brier = view.mean(square)
-    exact = {"brier_score": brier, "scaled_brier": brier_skill(brier, view.mean(view.hit))}
-    exact |= asdict(errors_of_rows(view, options))
-    rough = figures(None)
-    found = {}
-    for column, name in enumerate(RESAMPLED):
-        estimate = exact[name]
-        if not np.isfinite(estimate):
-            found[name] = _undefined(level, "bca")
-            continue
-        # Moved by what cells and interpolation change in the estimate itself.
-        moved = estimate - rough[column]
-        values = _defined(drawn[:, column] + moved)
-        low, high = _interval(estimate, values, left_out[:, column] + moved, level, "bca")
-        error = float(values.std(ddof=1))
-        found[name] = MetricInterval(estimate, low, high, level, error, "bca", values)
-    return found

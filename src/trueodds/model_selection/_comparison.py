@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import ndtri
 
 from trueodds.basics.progress import Progress
 from trueodds.basics.shown import shown
@@ -200,9 +199,8 @@ class CalibratorComparison(Tabular):
     def _row(self, method: str) -> dict[str, Any]:
         row: dict[str, Any] = {"method": method}
         for metric, table in self._tables.items():
-            low, high = self._interval(table.mean(method), table.standard_error(method))
-            row |= {metric: table.mean(method), f"{metric}_low": max(low, 0.0)}
-            row[f"{metric}_high"] = high
+            low, high = table.interval(method, self.level)
+            row |= {metric: table.mean(method), f"{metric}_low": low, f"{metric}_high": high}
         row[ECE] = self._calibration_error[method]
         gain = self.relative_gain(method) or (None, None, None)
         row |= dict(zip(("gain", "gain_low", "gain_high"), gain, strict=True))
@@ -234,14 +232,7 @@ class CalibratorComparison(Tabular):
         """
         check_choice(metric, ("log_loss", "brier_score"), "metric")
         check_choice(method, self.methods, "method")
-        gain = self._tables[metric].relative_gain(method, self.methods[0])
-        return None if gain is None else (gain[0], *self._interval(*gain))
-
-    def _interval(self, mean: float, error: float) -> tuple[float, float]:
-        if not np.isfinite(mean):
-            return mean, mean
-        half = float(ndtri(0.5 + self.level / 2)) * error
-        return mean - half, mean + half
+        return self._tables[metric].relative_gain(method, self.methods[0], self.level)
 
     def choose(self, *, scoring: Scoring = "log_loss", select: Select = "default") -> str:
         """The method by another metric or another rule; see :func:`compare_calibrators`."""

@@ -20,6 +20,7 @@ from trueodds.exceptions import InputError, TooFewRowsError, TrueoddsWarning
 from trueodds.inputs import Floats, InputScale, Labels, Weights
 from trueodds.maps import IdentityMap
 from trueodds.numerics.losses import Loss, row_losses
+from trueodds.numerics.standard_errors import Spread, mean_spread
 from trueodds.rows import Rows
 from trueodds.table import ScoreTable
 
@@ -288,21 +289,31 @@ class LossTable:
             return "does as well here"
         return "is slightly better here; the default is safer, as it assumes no shape of the error"
 
-    def relative_gain(self, method: str, base: str) -> tuple[float, float] | None:
-        """1 − loss/loss of ``base`` with its standard error (delta method, paired).
+    def interval(self, method: str, level: float) -> tuple[float, float]:
+        """The ends for the mean loss: those of every entry point."""
+        mean, spread = self._spread(self.losses[method])
+        if not np.isfinite(mean):
+            return mean, mean
+        low, high = spread.interval(mean, level)
+        return max(low, 0.0), high
+
+    def relative_gain(
+        self, method: str, base: str, level: float
+    ) -> tuple[float, float, float] | None:
+        """1 − loss/loss of ``base`` with its interval (delta method, paired).
 
         None if it is not defined: both losses are infinite, or that of ``base`` is 0.
         """
         a, b = self.mean(method), self.mean(base)
         if (np.isinf(a) and np.isinf(b)) or b == 0:
-            return (0.0, 0.0) if method == base else None
+            return (0.0, 0.0, 0.0) if method == base else None
         if np.isinf(a):
-            return -np.inf, np.inf
+            return -np.inf, -np.inf, -np.inf
         if np.isinf(b):
-            return 1.0, 0.0
+            return 1.0, 1.0, 1.0
         ratio = a / b
-        residual = (self.losses[method] - ratio * self.losses[base]) / b
-        return 1 - ratio, self._error(residual)
+        residual = (ratio * self.losses[base] - self.losses[method]) / b
+        return 1 - ratio, *self._spread(residual)[1].interval(1 - ratio, level)
 
     @cached_property
     def _counted(self) -> Any:
@@ -314,13 +325,13 @@ class LossTable:
         counted, weight = self._counted, self.weight.values
         return float(values[counted] @ weight[counted] / weight.sum())
 
-    def _error(self, values: Floats) -> float:
-        center = self._mean(values)
-        if not np.isfinite(center):
-            return np.inf
+    def _spread(self, values: Floats) -> tuple[float, Spread]:
         counted = self._counted
-        squares = (values[counted] - center) ** 2 @ self.weight.squares[counted]
-        return float(np.sqrt(squares) / self.weight.values.sum())
+        return mean_spread(values[counted], self.weight.take(counted))
+
+    def _error(self, values: Floats) -> float:
+        mean, spread = self._spread(values)
+        return spread.error if np.isfinite(mean) else np.inf
 
 
 FOLDS = 5

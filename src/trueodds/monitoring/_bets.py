@@ -151,7 +151,7 @@ class History:
 
     def stack(self) -> Floats:
         """Return all stretches as one array of shape (n, n_parts, 4)."""
-        return np.stack(self.cells) if self.cells else np.zeros((0, N_PARTS, 4))
+        return np.stack(self.cells)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values; integers without a decimal point take two thirds of the bytes."""

@@ -8,38 +8,75 @@ implementation of DeLong's algorithm, IEEE Signal Processing Letters 21.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trueodds.inputs import Floats, Weights
+from trueodds.inputs import Floats, Labels, Weights
+from trueodds.numerics.standard_errors import Spread
 
 __all__ = ["Concordance", "concordance"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Concordance:
-    """The estimate and its variance; NaN if a class is absent, or has one row only (variance)."""
+    """The estimate, and how much each row adds to it; NaN if a class is absent.
+
+    The influence is that of DeLong's variance; NaN if a class has one row only.
+    """
 
     estimate: float
-    variance: float
+    influence: Floats
+    weight: Weights | None
+    fewest: float
+    """Rows of the smaller class; of importances the effective ones."""
+
+    @property
+    def variance(self) -> float:
+        """DeLong's."""
+        return Spread.of(self.influence, self.weight).error ** 2
+
+    def interval(self, level: float, cluster: Labels | None = None) -> tuple[float, float, float]:
+        """The ends of the interval, symmetric in log-odds, and the standard error.
+
+        If one class lies above the other there is no variance. The smaller class then counts as
+        trials of which none failed.
+        """
+        spread = Spread.of(self.influence, self.weight, cluster)
+        if not np.isfinite(spread.error):
+            return np.nan, np.nan, np.nan
+        if 0 < self.estimate < 1:
+            return *spread.log_odds_interval(self.estimate, level), spread.error
+        end = ((1 - level) / 2) ** (1 / self.fewest)
+        return (end, 1.0, 0.0) if self.estimate == 1 else (0.0, 1 - end, 0.0)
 
 
 def concordance(
     prob: Floats, hit: npt.NDArray[np.bool_], weights: Weights | None = None
 ) -> Concordance:
-    """Share of pairs in the right order, ties as half, with DeLong's variance."""
+    """Share of pairs in the right order, ties as half."""
     if not hit.any() or hit.all():
-        return Concordance(np.nan, np.nan)
+        return Concordance(np.nan, np.full(len(prob), np.nan), weights, 0.0)
     weight = np.ones(len(prob)) if weights is None else weights.values
     squares = weight if weights is None else weights.squares
     # Each row's placement: the share of the other class that it beats (or is beaten by).
-    above = _share_below(prob[hit], prob[~hit], weight[~hit])
-    below = 1 - _share_below(prob[~hit], prob[hit], weight[hit])
-    estimate = float(weight[hit] @ above / weight[hit].sum())
-    variance = _variance(above, weight[hit], squares[hit], estimate)
-    variance += _variance(below, weight[~hit], squares[~hit], estimate)
-    return Concordance(estimate, variance)
+    placed = np.empty(len(prob))
+    placed[hit] = _share_below(prob[hit], prob[~hit], weight[~hit])
+    placed[~hit] = 1 - _share_below(prob[~hit], prob[hit], weight[hit])
+    estimate = float(weight[hit] @ placed[hit] / weight[hit].sum())
+    influence, fewest = placed - estimate, np.inf
+    total, n_rows = float(weight.sum()), _effective(weight, squares, slice(None))
+    for own in (hit, ~hit):
+        rows = _effective(weight, squares, own)
+        fewest = min(fewest, rows)
+        unbiased = rows / (rows - 1) * (n_rows - 1) / n_rows if rows > 1 + 1e-9 else np.nan
+        influence[own] *= total / float(weight[own].sum()) * np.sqrt(unbiased)
+    return Concordance(estimate, influence, weights, fewest)
+
+
+def _effective(weight: Floats, squares: Floats, rows: Any) -> float:
+    return float(weight[rows].sum()) ** 2 / float(squares[rows].sum())
 
 
 def _share_below(places: Floats, others: Floats, weight: Floats) -> Floats:
@@ -50,12 +87,3 @@ def _share_below(places: Floats, others: Floats, weight: Floats) -> Floats:
     low = cumulated[np.searchsorted(ordered, places, side="left")]
     high = cumulated[np.searchsorted(ordered, places, side="right")]
     return np.asarray((low + high) / (2 * cumulated[-1]))
-
-
-def _variance(placement: Floats, weight: Floats, squares: Floats, mean: float) -> float:
-    total = float(weight.sum())
-    effective = total**2 / float(squares.sum())
-    if effective < 1 + 1e-9:  # of one row, but for rounding
-        return float("nan")
-    spread = float(squares @ (placement - mean) ** 2) / total**2
-    return spread * effective / (effective - 1)

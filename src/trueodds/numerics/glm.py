@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueodds.inputs import Floats
+from trueodds.inputs import Floats, Labels
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.magnitude import size_exponent
 from trueodds.numerics.newton import Point, minimize
@@ -100,6 +100,7 @@ def fit_logistic_model(
     offset: Floats | None = None,
     *,
     squares: Floats | None = None,
+    cluster: Labels | None = None,
 ) -> LogisticModel:
     """Maximize the likelihood of η = offset + design·coef by Newton's method.
 
@@ -114,6 +115,8 @@ def fit_logistic_model(
         Finite.
     squares : ndarray of shape (n,), default=None
         Sum of the squared weights of the observations that a row stands for; by default it is one.
+    cluster : ndarray of shape (n,), default=None
+        Rows of one cluster are one observation in the covariance.
     """
     # Weights of about 1, by a power of two, which changes no digit of the coefficients.
     exponent = size_exponent(weight)
@@ -135,8 +138,13 @@ def fit_logistic_model(
     if not np.isfinite(coef).all() or float(spread.max(initial=0.0)) < SATURATED_CURVATURE:
         converged = False
     inverse = np.linalg.pinv(_information(design, unit * spread), hermitian=True)
-    squared = unit**2 if squares is None else np.ldexp(squares, -2 * exponent)
-    middle = _information(design, squared * spread)
+    if cluster is None:
+        squared = unit**2 if squares is None else np.ldexp(squares, -2 * exponent)
+        middle = _information(design, squared * spread)
+    else:
+        terms = (design * (unit * (hit - prob))[:, None]).T
+        sums = np.array([np.bincount(cluster, term) for term in terms])
+        middle = sums @ sums.T * (sums.shape[1] / max(sums.shape[1] - 1, 1))
     return LogisticModel(
         coef, inverse @ middle @ inverse, log_likelihood(eta, hit, weight), converged
     )

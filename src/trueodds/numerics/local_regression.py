@@ -121,9 +121,25 @@ class LocalRegression:
         value, slope, variance = (np.concatenate(column) for column in zip(*parts, strict=True))
         return LocalFit(value, slope, None if noise is None else variance)
 
+    def operator(self, at: Floats) -> Floats:
+        """The matrix of shape (m, n) that takes the sums Σ weight·y at the points to the fit."""
+        return self._operator(*self._local(at, self.bandwidth(at))[1:4])
+
     def _chunk(
         self, y: Floats, at: Floats, reach: Floats, noise: Floats | None
     ) -> tuple[Floats, Floats, Floats]:
+        scale, u, nearness, inverse, powers = self._local(at, reach)
+        right = np.stack([power @ y for power in powers[: self.degree + 1]], axis=1)
+        coef = np.einsum("mij,mj->mi", inverse, right)
+        slope = coef[:, 1] / scale[:, 0] if self.degree else np.zeros(len(at))
+        if noise is None:
+            return coef[:, 0], slope, np.zeros(len(at))
+        return coef[:, 0], slope, self._operator(u, nearness, inverse) ** 2 @ noise
+
+    def _local(
+        self, at: Floats, reach: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats, list[Floats]]:
+        """Bandwidths, distances in them, nearness, inverse moments, and powers by weight."""
         scale = np.where(reach > 0, reach, 1.0)[:, None]
         # In units of the bandwidth, so that moments of all orders have like sizes.
         with np.errstate(over="ignore"):  # a window of almost no width
@@ -133,27 +149,22 @@ class LocalRegression:
         # More than q points stand where the place is: nobody else has a say.
         alone = np.flatnonzero(reach == 0)
         nearness[alone] = u[alone] == 0
-        local = nearness * self.weight
-        size = self.degree + 1
-        powers = [local]
+        powers = [nearness * self.weight]
         for _ in range(2 * self.degree):
             powers.append(powers[-1] * u)
         sums = np.stack([power.sum(axis=1) for power in powers], axis=1)
-        index = np.arange(size)
+        index = np.arange(self.degree + 1)
         moments = sums[:, index[:, None] + index[None, :]]
         inverse = np.linalg.pinv(moments, rcond=RANK_TOLERANCE, hermitian=True)
-        right = np.stack([power @ y for power in powers[:size]], axis=1)
-        coef = np.einsum("mij,mj->mi", inverse, right)
-        slope = coef[:, 1] / scale[:, 0] if self.degree else np.zeros(len(at))
-        variance = np.zeros(len(at))
-        if noise is not None:
-            operator = nearness * inverse[:, 0, :1]
-            run = nearness
-            for k in range(1, size):
-                run = run * u
-                operator += run * inverse[:, 0, k : k + 1]
-            variance = operator**2 @ noise
-        return coef[:, 0], slope, variance
+        return scale, u, nearness, inverse, powers
+
+    def _operator(self, u: Floats, nearness: Floats, inverse: Floats) -> Floats:
+        operator = nearness * inverse[:, 0, :1]
+        run = nearness
+        for k in range(1, self.degree + 1):
+            run = run * u
+            operator += run * inverse[:, 0, k : k + 1]
+        return operator
 
 
 def _nearness(u: Floats, kernel: Kernel) -> Floats:

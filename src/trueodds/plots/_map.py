@@ -32,6 +32,8 @@ __all__ = ["CalibrationMapDisplay"]
 POINTS = 501
 DEFAULT_RANGE = 6.0
 """Log-odds shown if there are no scores: the interval on which charcoal maps are checked."""
+HALF = 0.5
+"""Axes of probabilities that all lie below this end where they end."""
 AXIS_WORDS = {"probability": "uncalibrated probability", "logit": "log-odds", "raw": "score"}
 
 
@@ -184,6 +186,7 @@ class CalibrationMapDisplay(Picture):
             ax.fill_between(
                 self.x, self.low, self.high, color=color_of(0), alpha=0.3, lw=0, label=words
             )
+        top = self._top(unchanged)
         ax.plot(self.x, self.y, color=color_of(0), lw=1.8, label=self.name or "calibration map")
         if self.data_x is not None:
             words = "frequency of positives, in bins of equal mass"
@@ -191,14 +194,15 @@ class CalibrationMapDisplay(Picture):
         if self.rug is not None:
             ax.plot(
                 self.rug,
-                np.full(len(self.rug), -0.03),
+                np.full(len(self.rug), -0.03 * top),
                 "|",
                 color=NEUTRAL,
                 ms=5,
                 alpha=0.6,
                 label="scores",
             )
-        ax.set(xlabel=AXIS_WORDS[self.scale], ylabel="calibrated probability", ylim=(-0.06, 1.03))
+        ax.set(xlabel=AXIS_WORDS[self.scale], ylabel="calibrated probability")
+        ax.set_ylim(-0.06 * top, 1.03 * top)
         if self.temperature is not None:
             field = ax.twinx()
             field.plot(self.x, self.temperature, color=color_of(2), lw=1.2, ls="-.")
@@ -215,14 +219,25 @@ class CalibrationMapDisplay(Picture):
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    def _top(self, unchanged: Floats) -> float:
+        """The upper end: 1, or of rare positives the largest probability that is drawn."""
+        drawn = [self.y, *([] if self.scale == "raw" else [unchanged])]
+        drawn += [part for part in (self.high, self.data_y) if part is not None]
+        top = max(float(np.max(part)) for part in drawn)
+        return 1.0 if top > HALF or not top > 0 else top
+
 
 def _grid(scale: InputScale, scores: Floats | None, drawn: CalibrationMap) -> Floats:
-    """An even grid, and both sides of each of the map's steps, so that these are upright."""
+    """An even grid as far as the data go.
+
+    It has both sides of each of the map's steps, so that these are upright.
+    """
     low, high = (0.0, 1.0) if scale == "probability" else (-DEFAULT_RANGE, DEFAULT_RANGE)
-    if scale != "probability" and scores is not None:
-        finite = scores[np.isfinite(scores)]
-        if len(finite):
-            low, high = float(finite.min()), float(finite.max())
+    finite = np.empty(0) if scores is None else scores[np.isfinite(scores)]
+    if len(finite) and scale != "probability":
+        low, high = float(finite.min()), float(finite.max())
+    elif len(finite) and 0 < finite.max() < HALF:
+        high = float(finite.max())
     grid = np.linspace(low, high, POINTS)
     if isinstance(drawn, StepMap) and len(drawn.edges) <= 20 * POINTS:
         inside = drawn.edges[(drawn.edges > low) & (drawn.edges < high)]

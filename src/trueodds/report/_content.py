@@ -42,12 +42,13 @@ from trueodds.report._rows import ReportRows, read_report_rows, sample_rows
 from trueodds.report._sections import (
     add_pooled,
     decision_costs,
+    evaluated,
     group_table,
     guarantee_section,
     headline_figures,
     method_rows,
     uncertainty,
-    validate_groups,
+    validated,
     validation_section,
 )
 from trueodds.report._verdict import diagnose, verdict
@@ -58,6 +59,10 @@ __all__ = ["Report", "build_report"]
 FORMAT = "trueodds-report"
 VERSION = 1
 """Format version; it increases when a key changes its meaning or disappears."""
+
+
+MOST_COMPARED = {True: 100_000, False: 30_000}
+"""Rows on which methods are compared: of two classes, and of several, whose fits take longer."""
 
 
 class Report:
@@ -125,7 +130,7 @@ def build_report(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
-    max_rows: int = 30_000,
+    max_rows: int | None = None,
     level: float = 0.9,
     at_most: float | None = None,
     risk: Risk = "errors",
@@ -172,9 +177,10 @@ def build_report(
         As in :func:`trueodds.model_selection.compare_calibrators`.
     progress : bool, default=False
         Show progress on stderr.
-    max_rows : int, default=30_000
+    max_rows : int, default=None
         Methods are compared on about this many rows at most, sampled from each class in
-        proportion. The evaluation of the uncalibrated scores uses all rows.
+        proportion; by default 100,000, or 30,000 of several classes. Every figure of the scores
+        as given uses all rows.
     level : float, default=0.9
         Confidence level of all intervals and bands.
     at_most : float, default=None
@@ -211,7 +217,7 @@ def build_report(
     """
     # A number, so that the page can name it and be made again.
     seed = check_integer(random_state, "random_state", 0, most=2**63 - 1)
-    max_rows = check_integer(max_rows, "max_rows", 100)
+    most = None if max_rows is None else check_integer(max_rows, "max_rows", 100)
     if names is not None:
         check_instance(names, Mapping, "names")
     names = dict(names or {})
@@ -227,7 +233,8 @@ def build_report(
     times[rows.index] = rows.row_counts
     columns = read_groups(groups or {}, n_given, times)
     guarantee = guarantee_section(rows, at_most, risk, confidence)
-    sample = sample_rows(rows, int(max_rows), np.random.default_rng(seed))
+    max_rows = MOST_COMPARED[rows.binary] if most is None else most
+    sample = sample_rows(rows, max_rows, np.random.default_rng(seed))
     with collected_warnings() as caught:
         comparison = compare_calibrators(
             sample.score,
@@ -269,8 +276,9 @@ def build_report(
             with_groups = pooled_forecasts["group"]
             found = group_table(columns, rows, held_out, with_groups, level=level)
             add_pooled(by_group, found, method_rows(pooled)[-1])
-        validate_groups(by_group, columns, rows, level=level)
-        diagnosis = diagnose(rows, by_group, seed, level)
+        validation = validated(by_group, columns, rows, level=level, seed=seed)
+        before = evaluated(rows, rows.prob, level=level, seed=seed)
+        diagnosis = diagnose(rows, by_group, before)
         judged = verdict(
             diagnosis,
             table,
@@ -297,7 +305,7 @@ def build_report(
             "diagnosis": diagnosis,
             "notes": list(_notes(rows) if notes is None else notes),
             "figures": headline_figures(
-                held_out, out_of_fold, table, shown, level=level, seed=seed
+                before, evaluated(held_out, out_of_fold[shown], level=level, seed=seed)
             ),
             "baseline": baseline,
             "shown_method": shown,
@@ -308,7 +316,7 @@ def build_report(
             "diagrams": diagrams(rows, held_out, out_of_fold, level=level, seed=seed),
             "uncertainty": uncertainty(comparison, one_map, sample, scale, level),
             "costs": decision_costs(held_out, out_of_fold, baseline, level),
-            "validation": validation_section(held_out, out_of_fold, level=level, seed=seed),
+            "validation": validation_section(validation, held_out, out_of_fold, level=level),
             "groups": by_group,
             "guarantee": guarantee,
             "provenance": _provenance_of(provenance),
@@ -319,7 +327,7 @@ def build_report(
                     **_named_classes(rows, classes, class_names, command),
                     "cv": cv,
                     "random_state": seed,
-                    "max_rows": int(max_rows),
+                    "max_rows": max_rows,
                     "level": level,
                     **_limits(at_most, risk, confidence),
                     "calibrators": list(comparison.methods),

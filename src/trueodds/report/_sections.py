@@ -15,8 +15,7 @@ from trueodds.inputs import Floats, GroupColumn, InputScale, band_ends
 from trueodds.metrics import (
     ClassEvaluation,
     Evaluation,
-    MetricInterval,
-    c_statistic,
+    ValidationReport,
     evaluate_classes,
     evaluate_counts,
     validation_report,
@@ -27,18 +26,19 @@ from trueodds.model_selection import CalibratorComparison
 from trueodds.numerics.log_odds import log_odds
 from trueodds.report._diagrams import OUTERMOST
 from trueodds.report._plain import number, numbers, show_method
-from trueodds.report._rows import ReportRows, sample_rows
+from trueodds.report._rows import ReportRows
 from trueodds.table import ScoreTable
 
 __all__ = [
     "add_pooled",
     "decision_costs",
+    "evaluated",
     "group_table",
     "guarantee_section",
     "headline_figures",
     "method_rows",
     "uncertainty",
-    "validate_groups",
+    "validated",
     "validation_section",
 ]
 
@@ -64,70 +64,43 @@ def method_rows(comparison: Any) -> list[dict[str, Any]]:
     return found
 
 
+HEADLINES = {
+    "log_loss": "Log-loss",
+    "brier_score": "Brier score",
+    "debiased_calibration_error": "Calibration error",
+    "roc_auc": "AUC (ranking)",
+}
+
+
+def evaluated(
+    rows: ReportRows, prob: Floats, *, level: float, seed: int
+) -> Evaluation | ClassEvaluation:
+    """The evaluation of some probabilities of the rows, as ``trueodds evaluate`` makes it."""
+    if rows.binary:
+        table = ScoreTable.from_codes(prob, rows.codes == 1, rows.weight)
+        return evaluate_counts(table, level=level, random_state=seed)
+    classes = np.arange(len(rows.classes))
+    return evaluate_classes(
+        rows.codes, prob, sample_weight=rows.weight, classes=classes, level=level
+    )
+
+
 def headline_figures(
-    sample: ReportRows,
-    out_of_fold: dict[str, Floats],
-    rows: list[dict[str, Any]],
-    shown: str,
-    *,
-    level: float,
-    seed: int,
+    before: Evaluation | ClassEvaluation, after: Evaluation | ClassEvaluation
 ) -> list[dict[str, Any]]:
-    """Return the main metrics before and after.
-
-    The first of ``rows`` is the baseline.
-    """
-    by_name = {row["method"]: row for row in rows}
-    before_and_after = (rows[0]["method"], shown)
-    figures = []
-    for measure, title in (("log_loss", "Log-loss"), ("brier_score", "Brier score")):
-        sides = [
-            [by_name[m][f"{measure}{end}"] for end in ("", "_low", "_high")]
-            for m in before_and_after
-        ]
-        figures.append(_figure(measure, title, *sides))
-    sides = []
-    for method in before_and_after:
-        interval = _debiased(sample, out_of_fold[method], level, seed)
-        sides.append([number(v) for v in (interval.estimate, interval.low, interval.high)])
-    figures.append(_figure("debiased_calibration_error", "Calibration error", *sides))
-    if sample.binary:
-        sides = [[_auc(sample, out_of_fold[method]), None, None] for method in before_and_after]
-        figures.append(_figure("roc_auc", "AUC (ranking)", *sides))
-    return figures
-
-
-def _debiased(sample: ReportRows, prob: Floats, level: float, seed: int) -> MetricInterval:
-    options: dict[str, Any] = {"level": level, "random_state": seed}
-    found: Evaluation | ClassEvaluation
-    if sample.binary:
-        table = ScoreTable.from_codes(prob, sample.codes == 1, sample.weight)
-        found = evaluate_counts(table, **options)
-    else:
-        found = evaluate_classes(
-            sample.codes,
-            prob,
-            sample_weight=sample.weight,
-            classes=np.arange(len(sample.classes)),
-            **options,
-        )
-    return found.metrics["debiased_calibration_error"]
-
-
-def _auc(sample: ReportRows, prob: Floats) -> float | None:
-    return number(c_statistic(sample.codes, prob, sample_weight=sample.weight))
-
-
-def _figure(
-    measure: str, title: str, before: list[float | None], after: list[float | None]
-) -> dict[str, Any]:
-    keys = ("estimate", "low", "high")
-    return {
-        "measure": measure,
-        "title": title,
-        "before": dict(zip(keys, before, strict=True)),
-        "after": dict(zip(keys, after, strict=True)),
-    }
+    """Return the main metrics of the scores as given, and out of fold after calibration."""
+    sides = [
+        {
+            name: {key: number(getattr(found, key)) for key in ENDS}
+            for name, found in side.metrics.items()
+        }
+        for side in (before, after)
+    ]
+    return [
+        {"measure": name, "title": title, "before": sides[0][name], "after": sides[1][name]}
+        for name, title in HEADLINES.items()
+        if name in sides[0]
+    ]
 
 
 # ----- the calibration map with its interval ------------------------------------------------------
@@ -281,24 +254,28 @@ def group_table(
     }
 
 
-def validate_groups(
-    table: dict[str, Any], columns: list[GroupColumn], rows: ReportRows, *, level: float
-) -> None:
-    """Add O:E, intercept, slope, ICI and C statistic of the listed groups, for two classes."""
-    if not (rows.binary and table["worst"]):
-        return
-    listed = {(entry["column"], entry["value"]): entry for entry in table["worst"]}
+def validated(
+    groups: dict[str, Any], columns: list[GroupColumn], rows: ReportRows, *, level: float, seed: int
+) -> ValidationReport | None:
+    """Return the validation of all rows, and add that of each listed group to ``groups``.
+
+    None for several classes.
+    """
+    if not rows.binary:
+        return None
+    listed = {(entry["column"], entry["value"]): entry for entry in groups["worst"]}
     names = {}
-    for column in columns:
+    for column in columns if listed else ():
         kept = [str(k) if (column.name, v) in listed else "" for k, v in enumerate(column.names)]
         names[column.name] = np.array(kept, dtype=object)[column.codes[rows.index]]
     found = validation_report(
         rows.codes,
         rows.prob,
         level=level,
-        groups=names,
+        groups=names or None,
         sample_weight=rows.weight,
         classes=[0, 1],
+        random_state=seed,
     )
     texts = {column.name: column.names for column in columns}
     for group in found.groups:
@@ -309,6 +286,7 @@ def validate_groups(
             name: {key: number(getattr(getattr(group, name), key)) for key in ENDS}
             for name in FIGURES_OF_GROUPS
         }
+    return found
 
 
 ENDS = ("estimate", "low", "high")
@@ -354,34 +332,25 @@ def _rounded(excess: dict[str, Any]) -> dict[str, Any]:
 
 # ----- validation of a risk model -----------------------------------------------------------------
 
-N_RESAMPLES = 100
-MOST_ROWS = 10_000
-"""Rows for loess curves; more would take most of the report's time."""
-
 
 def validation_section(
-    sample: ReportRows, out_of_fold: dict[str, Floats], *, level: float, seed: int
+    table: ValidationReport | None,
+    sample: ReportRows,
+    out_of_fold: dict[str, Floats],
+    *,
+    level: float,
 ) -> dict[str, Any] | None:
-    """Return validation measures of the uncalibrated scores, and net benefits of all methods.
+    """Return the validation of the scores as given, and the net benefits of all methods.
 
-    None for several classes, which have no single threshold. Net benefits are out of fold.
+    Net benefits are out of fold, of the rows on which methods are compared.
     """
-    if not sample.binary:
+    if table is None:
         return None
     options: dict[str, Any] = {
         "level": level,
         "sample_weight": sample.weight,
         "classes": [0, 1],
     }
-    part = sample_rows(sample, MOST_ROWS, np.random.default_rng(seed))
-    table = validation_report(
-        part.codes,
-        part.prob,
-        n_resamples=N_RESAMPLES,
-        random_state=seed,
-        **{**options, "sample_weight": part.weight},
-    )
-    sampled = f"The figures use a random sample of {part.n_rows:,} rows."
     thresholds = _thresholds(float(np.average(sample.codes, weights=sample.mass)))
     curve = decision_curve(sample.codes, out_of_fold, thresholds=thresholds, **options)
     figures = [
@@ -398,7 +367,7 @@ def validation_section(
         "figures": figures,
         "cox_p_value": number(table.cox_test.p_value),
         "hosmer_lemeshow_p_value": number(table.hosmer_lemeshow.p_value),
-        "notes": [*table.notes, *([sampled] if part is not sample else [])],
+        "notes": list(table.notes),
         "thresholds": numbers(curve.threshold),
         "prevalence": number(curve.prevalence),
         "treat_all": numbers(curve.treat_all.net_benefit),

@@ -6,7 +6,7 @@ from typing import Any
 
 from trueodds.basics.shown import shortened
 from trueodds.basics.wording import interval_percent_text, share_percent_text
-from trueodds.metrics import ClassEvaluation, Evaluation, evaluate_classes, evaluate_counts
+from trueodds.metrics import ClassEvaluation, Evaluation
 from trueodds.metrics._exact_test import miscalibrated_regions
 from trueodds.metrics._finding import ALPHA
 from trueodds.metrics._sample import event_of
@@ -19,22 +19,17 @@ WORTH_A_WORD = 0.0005
 """Smaller gains round to 0.0% on the page."""
 
 
-def diagnose(rows: ReportRows, groups: dict[str, Any], seed: int, level: float) -> dict[str, Any]:
+def diagnose(
+    rows: ReportRows, groups: dict[str, Any], found: Evaluation | ClassEvaluation
+) -> dict[str, Any]:
     """Test whether the probabilities are miscalibrated, by how much, and where.
 
     Tests and sentences are those of ``trueodds evaluate``; Holm's method over bins finds the
     regions.
     """
     event = event_of(rows.prob, rows.codes, rows.weight)
-    found: Evaluation | ClassEvaluation
-    options: dict[str, Any] = {"level": level, "random_state": seed}
-    table = event.table
-    if rows.binary:
-        found = evaluate_counts(table, **options)
-    else:
-        found = evaluate_classes(rows.codes, rows.prob, sample_weight=rows.weight, **options)
     is_off = found.p_value < ALPHA
-    regions = miscalibrated_regions(table, alpha=ALPHA) if is_off else []
+    regions = miscalibrated_regions(event.table, alpha=ALPHA) if is_off else []
     flagged = groups["significant_before"]
     worst = groups["worst"][0] if flagged else None
     return {
@@ -103,16 +98,20 @@ def verdict(
     chosen = next(row for row in rows if row["method"] == recommended)
     name = "the default" if default else phrase_method(recommended)
     status, words = _recommend(diagnosis, chosen, name, level, alone=chosen is rows[0])
+    method = recommended if status == "calibrate" else rows[0]["method"]
+    pooled = _pooled(groups, level)
+    if groups is not None and pooled is not None:
+        gained = groups["pooled_gain"]
+        if status != "calibrate":
+            status, words = "groups", f"calibrate; {pooled}, which one map for all rows cannot do"
+            method, formula = "group", None
+        elif gained["gain_of"] == chosen["gain_of"] and gained["gain"] > chosen["gain"]:
+            words = f"calibrate; {pooled}; without groups, {words.removeprefix('calibrate; ')}"
+            method, formula, chosen = "group", None, gained
+        else:
+            words += f"; {pooled}"
     if status == "calibrate" and formula is not None:
         words += f"; {phrase_method(formula)} is a formula that {formula_verdict}"
-    pooled = _pooled(groups, level)
-    if pooled is not None and status == "calibrate":
-        words += f"; {pooled}"
-    elif pooled is not None:
-        status, words = "groups", f"calibrate; {pooled}, which one map for all rows cannot do"
-    method = recommended if status == "calibrate" else rows[0]["method"]
-    if status == "groups" and pooled is not None:
-        method = "group"
     return {
         "sentence": f"{finding} Recommendation: {words}.",
         "finding": finding,

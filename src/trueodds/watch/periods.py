@@ -46,8 +46,8 @@ class Piece:
         None for labels alone.
     codes : ndarray
         Codes of the labels; −1 where there is none.
-    counts, groups : ndarray or None
-        How often each row occurred; its group or its id.
+    counts, groups, ids : ndarray or None
+        How often each row occurred; its group; its id.
     features : pyarrow.Table or None
         The features of the map.
     positions, files : ndarray
@@ -64,6 +64,7 @@ class Piece:
     codes: Labels
     counts: Floats | None
     groups: npt.NDArray[Any] | None
+    ids: npt.NDArray[Any] | None
     features: Any
     positions: npt.NDArray[Any]
     files: npt.NDArray[Any]

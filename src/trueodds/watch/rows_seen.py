@@ -160,7 +160,7 @@ def rows_keys(
     moments: npt.NDArray[Any] | None,
     scores: Any,
     weight: npt.NDArray[np.float64] | None,
-    groups: npt.NDArray[Any] | None,
+    *named: npt.NDArray[Any] | None,
 ) -> Keys:
     """Return a hash of each row without its label, the same on every machine and version."""
     parts = [scores] if scores.ndim == 1 else list(scores.T)
@@ -169,9 +169,9 @@ def rows_keys(
     for part in parts:
         bits = np.ascontiguousarray(part + 0 if part.dtype.kind == "f" else part)
         key = _mixed(key + bits.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-    if groups is not None:
-        names: dict[Any, int] = {name: _hash_of(name) for name in dict.fromkeys(groups.tolist())}
-        codes = np.array([names[name] for name in groups.tolist()], dtype=np.uint64)
+    for texts in (part.tolist() for part in named if part is not None):
+        names: dict[Any, int] = {name: _hash_of(name) for name in dict.fromkeys(texts)}
+        codes = np.array([names[name] for name in texts], dtype=np.uint64)
         key = _mixed(key + codes + np.uint64(0x9E3779B97F4A7C15))
     return key
 
@@ -292,7 +292,8 @@ class RowArrays:
         held, expired = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for piece in pieces:
             at = piece.positions
-            keys[at] = rows_keys(piece.moments, piece.scores, piece.counts, piece.groups)
+            named = piece.groups, piece.ids
+            keys[at] = rows_keys(piece.moments, piece.scores, piece.counts, *named)
             codes[at], files[at] = piece.codes, piece.files
             held[at], expired[at] = piece.held, piece.expired
             if piece.moments is not None:

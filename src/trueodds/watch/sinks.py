@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,8 +20,10 @@ class Sink(Protocol):
 
     classes: tuple[Any, ...]
     """Classes of the map; empty before the first row if the map does not name them."""
-    with_ids: bool
+    waits: bool
     """Whether rows without a label are taken too, and labels alone later."""
+    n_known: int
+    """Rows with a label that were counted before, by their ids."""
 
     def begin(self, classes: tuple[Any, ...], files: list[str], starts: dict[int, int]) -> None:
         """Before the rows of some files: their names, and the position of the first row of each."""
@@ -32,10 +35,10 @@ class Sink(Protocol):
 class MonitorSink:
     """Forecasts of a map, with their labels, into a monitor."""
 
-    with_ids = False
+    waits = False
 
     def __init__(self, watch: Watch, fitted: Any, *, comma: bool = False) -> None:
-        self.watch, self.fitted, self.comma = watch, fitted, comma
+        self.watch, self.fitted, self.comma, self.n_known = watch, fitted, comma, 0
         self.classes: tuple[Any, ...] = fitted.classes or ()
 
     def begin(self, classes: tuple[Any, ...], _files: list[str], _starts: dict[int, int]) -> None:
@@ -44,6 +47,12 @@ class MonitorSink:
 
     def take(self, piece: Piece) -> Floats:
         """Forecast rows with a label by the map."""
+        if piece.ids is not None:
+            new = np.flatnonzero([self.watch.ids.add(one) for one in _given(piece.ids).tolist()])
+            self.n_known += len(piece.ids) - len(new)
+            if not len(new):
+                return np.zeros(3)
+            piece = piece.part(new)
         groups: Any = piece.groups
         if self.comma and self.watch.monitor.group_cuts is not None:
             groups = [text and text.replace(".", "").replace(",", ".") for text in groups]
@@ -83,15 +92,15 @@ class StreamSink:
     output : Output
     classes : tuple
         Classes of the map, if it names them.
-    with_ids : bool
-        Whether ``groups`` of the pieces are ids, under which labels may come later.
+    waits : bool
+        Whether rows have ids, under which labels may come later.
     """
 
     def __init__(
-        self, state: StreamWatch, output: Output, classes: tuple[Any, ...], *, with_ids: bool
+        self, state: StreamWatch, output: Output, classes: tuple[Any, ...], *, waits: bool
     ) -> None:
         self.state, self.online, self.output = state, state.online, output
-        self.classes, self.with_ids = classes, with_ids
+        self.classes, self.waits, self.n_known = classes, waits, 0
         self._files: list[str] = []
         self._starts: dict[int, int] = {}
 
@@ -101,10 +110,9 @@ class StreamSink:
 
     def take(self, piece: Piece) -> Floats:
         """Learn rows with a label; forecast the others, if they have ids."""
-        ids = piece.groups
-        if ids is not None and any(one is None for one in ids.tolist()):
-            raise InputError("the column of ids (--id) is empty in some rows.")
-        p, learned, made = self.learn(piece.scores, piece.codes, ids, piece.counts)
+        ids = None if piece.ids is None else _given(piece.ids)
+        p, learned, made, known = self.learn(piece.scores, piece.codes, ids, piece.counts)
+        self.n_known += int((known & (piece.codes >= 0)).sum())
         if self.output.wanted:
             self.output.write(self._written(piece, p, made))
         else:
@@ -114,8 +122,10 @@ class StreamSink:
             p[learned], own.codes, counts=own.counts, times=own.times, moments=own.moments
         )
 
-    def learn(self, scores: Any, codes: Any, ids: Any, counts: Any) -> tuple[Floats, Any, Any]:
+    def learn(self, scores: Any, codes: Any, ids: Any, counts: Any) -> tuple[Any, ...]:
         """Answer pending rows, learn other labeled rows, and predict the rest.
+
+        Rows whose ids were learned before are predicted only.
 
         Parameters
         ----------
@@ -128,19 +138,31 @@ class StreamSink:
         -------
         p : ndarray of shape (n, n_classes)
             The forecasts that were made before the labels were known.
-        learned, made : ndarray of bool
-            Rows that were learned, and rows whose forecasts are to be written.
+        learned, made, known : ndarray of bool
+            Rows that were learned, rows whose forecasts are to be written, and rows that were
+            learned before.
         """
-        online, labeled = self.online, codes >= 0
+        parts = []
+        for part in _parts(ids, len(codes)):
+            own = [None if one is None else one[part] for one in (scores, codes, ids, counts)]
+            parts.append(self._learn(*own))
+        return tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+    def _learn(self, scores: Any, codes: Any, ids: Any, counts: Any) -> tuple[Any, ...]:
+        """The same with different ids."""
+        online, labeled, seen = self.online, codes >= 0, self.state.watch.ids
         y = codes
         if online.classes is not None:
             y = np.array(self.classes, dtype=object)[codes]
         p = np.full((len(codes), max(2, len(self.classes))), np.nan)
-        waits = np.zeros(len(codes), dtype=bool)
+        waits, known = np.zeros((2, len(codes)), dtype=bool)
         if ids is not None:
-            waits = np.array([online.waits_for(one) for one in ids.tolist()], dtype=bool)
+            waits[:] = [online.waits_for(one) for one in ids.tolist()]
+            known[:] = [one in seen for one in ids.tolist()]
+            known &= ~waits
         count = np.ones(len(codes)) if counts is None else counts
-        late, direct, new = labeled & waits, labeled & ~waits, ~labeled & ~waits
+        late, other = labeled & waits, ~waits & ~known
+        direct, new = labeled & other, ~labeled & other
         if scores is None:
             direct = new = np.zeros(len(codes), dtype=bool)
         if waits.any():
@@ -149,14 +171,19 @@ class StreamSink:
             online.answer(ids[late], y[late], counts=count[late])
         if direct.any():
             p[direct] = online.replay(scores[direct], y[direct], counts=count[direct])
+        if scores is not None and known.any():
+            p[known] = online.predict_proba(scores[known])
         if new.any():
             p[new] = (
                 online.predict_proba(scores[new])
                 if ids is None
                 else online.ask(scores[new], ids[new])
             )
+        if ids is not None:
+            for one in ids[late | direct].tolist():
+                seen.add(one)
         self.output.learned()
-        return p, late | direct, late | direct | new
+        return p, late | direct, late | direct | new, known
 
     def _written(self, piece: Piece, p: Floats, made: Any) -> list[dict[str, Any]]:
         rows = []
@@ -166,8 +193,8 @@ class StreamSink:
                 "file": self._files[place],
                 "row": int(piece.positions[i]) - self._starts[place] + 1,
             }
-            if piece.groups is not None:
-                row["id"] = piece.groups[i]
+            if piece.ids is not None:
+                row["id"] = piece.ids[i]
             if self.state.watch.time is not None:
                 row["time"] = None if piece.times is None else piece.times[i]
             code = int(piece.codes[i])
@@ -180,3 +207,20 @@ class StreamSink:
         if len(p) == 2:
             return {"forecast": float(p[1])}
         return {f"forecast_{name}": float(q) for name, q in zip(self.classes, p, strict=True)}
+
+
+def _given(ids: Any) -> Any:
+    if any(one is None for one in ids.tolist()):
+        raise InputError("the column of ids (--id) is empty in some rows.")
+    return ids
+
+
+def _parts(ids: Any, n: int) -> Iterator[slice]:
+    """Rows in order, cut before an id that comes again."""
+    start, names = 0, set[Any]()
+    for i, one in enumerate([] if ids is None else ids.tolist()):
+        if one in names:
+            yield slice(start, i)
+            start, names = i, set()
+        names.add(one)
+    yield slice(start, n)

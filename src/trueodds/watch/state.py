@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +15,7 @@ from trueodds.inputs import Floats
 from trueodds.monitoring import CalibrationMonitor
 from trueodds.online import OnlineCalibrator
 from trueodds.state_file import Fields, StateFile, document_fields
+from trueodds.watch.ids_seen import IdsSeen
 from trueodds.watch.periods import (
     MOST_SEEN,
     STEPS,
@@ -27,12 +27,12 @@ from trueodds.watch.periods import (
 )
 from trueodds.watch.rows_seen import MOST_KEPT, FileRecord
 
-__all__ = ["EVENTS", "LinesRead", "StreamWatch", "Watch", "event_text"]
+__all__ = ["DIGEST", "EVENTS", "StreamWatch", "Watch", "Written", "event_text"]
 
 FORMAT, VERSION = "trueodds-watch", 1
 KEYS = {
     "monitor", "map", "time", "last", "kind", "horizon", "files", "periods", "step", "seen",
-    "missing", "events", "totals", "acknowledged",
+    "missing", "events", "totals", "acknowledged", "ids",
 }  # fmt: skip
 PERIOD = {
     "period", "rows", "expected", "observed", "e_value", "peak_e_value", "ratio_low", "ratio_high",
@@ -94,6 +94,8 @@ class Watch(StateFile):
         Rows, files or periods of each kind of event so far.
     acknowledged : list of dict
         Alarms that were acknowledged, and when.
+    ids : IdsSeen
+        Ids of the last rows that were counted.
 
     Examples
     --------
@@ -118,6 +120,7 @@ class Watch(StateFile):
     events: list[dict[str, Any]] = field(default_factory=list)
     totals: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EVENTS, 0))
     acknowledged: list[dict[str, Any]] = field(default_factory=list)
+    ids: IdsSeen = field(default_factory=IdsSeen)
 
     @property
     def n_rows(self) -> int:
@@ -265,7 +268,7 @@ class Watch(StateFile):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain JSON values."""
-        plain = {key: getattr(self, key) for key in sorted(KEYS - {"monitor", "files"})}
+        plain = {key: getattr(self, key) for key in sorted(KEYS - {"monitor", "files", "ids"})}
         files = {name: record.to_dict() for name, record in self.files.items()}
         return {
             "format": FORMAT,
@@ -273,6 +276,7 @@ class Watch(StateFile):
             "monitor": self.monitor.to_dict(),
             **plain,
             "files": files,
+            "ids": self.ids.to_dict(),
         }
 
     @classmethod
@@ -297,6 +301,7 @@ class Watch(StateFile):
             fields.text("map"),
             CalibrationMonitor.from_dict(fields.raw("monitor")),
             files=_files(fields.raw("files"), optional["kind"]),
+            ids=IdsSeen.from_dict(fields.raw("ids")),
             periods=[_period(line) for line in fields.listed("periods", MOST_PERIODS)],
             seen=fields.raw("seen"),
             missing=fields.raw("missing"),
@@ -371,17 +376,33 @@ def event_text(event: dict[str, Any]) -> str:
     return text.format(where=where, rows=counted(event["rows"], "row"))
 
 
-@dataclass
-class LinesRead:
-    """How many lines of standard input were learned, and a hash of them in their order."""
+@dataclass(eq=False)
+class Written:
+    """The file of forecasts of a stream.
 
-    count: int = 0
-    digest: bytes = bytes(DIGEST)
+    Parameters
+    ----------
+    file : str
+        Its path from the folder of the state.
+    size : int
+        Its bytes.
+    tail : str
+        A hash of its end.
+    is_open : bool
+        Whether a run is writing it, so that there may be more.
+    """
 
-    def add(self, line: bytes) -> None:
-        """One more line."""
-        self.digest = hashlib.blake2b(self.digest + line, digest_size=DIGEST).digest()
-        self.count += 1
+    file: str
+    size: int = 0
+    tail: str = ""
+    is_open: bool = False
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Written:
+        """A file from the state."""
+        fields = Fields(content, {"file", "size", "tail", "is_open"}, "state.output")
+        file, tail = fields.text("file", LONGEST_NAME), fields.text("tail", 2 * DIGEST)
+        return cls(file, fields.count("size"), tail, fields.flag("is_open"))
 
 
 @dataclass(eq=False)
@@ -393,12 +414,10 @@ class StreamWatch(StateFile):
     online : OnlineCalibrator
     watch : Watch
         A monitor of the forecasts, and the files that were read.
-    output : str or None
-        The file of forecasts, as it was named.
-    written : int
-        Bytes of that file that belong to this state.
-    lines : LinesRead
-        What was read of standard input.
+    output : Written or None
+        The file of forecasts.
+    lines : int
+        Lines of standard input that were read, without empty ones.
 
     Examples
     --------
@@ -406,15 +425,14 @@ class StreamWatch(StateFile):
     >>> from trueodds.watch import StreamWatch, Watch
     >>> watch = Watch("sha256:0", CalibrationMonitor(), time=None)
     >>> stream = StreamWatch(OnlineCalibrator(), watch)  # or StreamWatch.load("stream.json")
-    >>> stream.online.n_rows, stream.lines.count
+    >>> stream.online.n_rows, stream.lines
     (0, 0)
     """
 
     online: OnlineCalibrator
     watch: Watch
-    output: str | None = None
-    written: int = 0
-    lines: LinesRead = field(default_factory=LinesRead)
+    output: Written | None = None
+    lines: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain JSON values."""
@@ -423,8 +441,8 @@ class StreamWatch(StateFile):
             "version": STREAM_VERSION,
             "online": self.online.to_dict(),
             "watch": self.watch.to_dict(),
-            "output": None if self.output is None else {"file": self.output, "size": self.written},
-            "lines": {"count": self.lines.count, "digest": self.lines.digest.hex()},
+            "output": None if self.output is None else vars(self.output),
+            "lines": self.lines,
         }
 
     @classmethod
@@ -442,16 +460,6 @@ class StreamWatch(StateFile):
             OnlineCalibrator.from_dict(fields.raw("online")), Watch.from_dict(fields.raw("watch"))
         )
         if fields.raw("output") is not None:
-            output = Fields(fields.raw("output"), {"file", "size"}, "state.output")
-            job.output, job.written = output.text("file", LONGEST_NAME), output.count("size")
-        lines = Fields(fields.raw("lines"), {"count", "digest"}, "state.lines")
-        digest = lines.text("digest", 2 * DIGEST)
-        try:
-            job.lines = LinesRead(lines.count("count"), bytes.fromhex(digest))
-        except ValueError as error:
-            if isinstance(error, StateFormatError):
-                raise
-            job.lines.digest = b""
-        if len(job.lines.digest) != DIGEST or job.lines.digest.hex() != digest:
-            raise StateFormatError(f"state.lines.digest must be {2 * DIGEST} hex digits.")
+            job.output = Written.from_dict(fields.raw("output"))
+        job.lines = fields.count("lines")
         return job

@@ -38,8 +38,8 @@ COLUMN_BYTES = 5 * 2048 * 16
 MOST_AT_ONCE, FEWEST_AT_ONCE = 100_000, 64
 """Rows of a batch."""
 SCRATCH, FEATURE = "trueodds score ", "trueodds feature "
-DIGITS = 6
-"""Significant digits of a percentage that is written as text."""
+ROUNDING = 1e-12
+"""Rounding error of a percentage."""
 MAP_FINGERPRINT = "trueodds:map_fingerprint"
 """Metadata key, in Parquet and Arrow output, of the map that was applied."""
 
@@ -185,8 +185,9 @@ def apply(
         predict = _predictor(fitted, features, interval is not None)
         percent = columns.unit == "percent" and not plain
         as_text = percent and (kind == "csv" or sheet is not None)
-        sign = _percent_sign(source, columns) if as_text else ""
-        new = _New(names, predict, 100.0 if percent else 1.0, sign, _decimal(source, kind, plain))
+        decimal = _decimal(source, kind, plain)
+        percentage = _percentage(source, columns, decimal) if as_text else None
+        new = _New(names, predict, 100.0 if percent else 1.0, percentage)
         rows = arrow_batches(relation, rows_at_once)
         batches = _calibrated(rows, len(columns.score), header, new)
         written = tally.rows if blank else tally.used
@@ -298,14 +299,33 @@ def _columns(values: Any) -> list[Any]:
     return [values[:, 1]] if values.shape[1] == 2 else list(values.T)
 
 
-def _percent_sign(source: DataSource, columns: ColumnNames) -> str:
-    """Return the text after the first score that has a percent sign: `` %``, ``%`` or nothing."""
+@dataclass(frozen=True)
+class _Percentage:
+    """A percentage as the score column has it: ``95,1 %``."""
+
+    sign: str
+    """Text after each number: `` %`` or ``%``."""
+    decimal: str
+    places: int
+    """Digits after the decimal mark."""
+
+    def text(self, value: float) -> str:
+        """Return ``value`` as a text, with more digits if it would become 0 or 100."""
+        places, rest = self.places, min(value, 100.0 - value)
+        if rest > ROUNDING and float(f"{value:.{places}f}") in (0.0, 100.0):
+            places = 1 + math.ceil(-math.log10(rest))
+        return f"{value:.{places}f}".replace(".", self.decimal) + self.sign
+
+
+def _percentage(source: DataSource, columns: ColumnNames, decimal: str) -> _Percentage | None:
+    """Return how the score column writes percentages; None if no score has a percent sign."""
     name = columns.score[0]
     if source.kinds[name] != "VARCHAR":
-        return ""
-    sign = f"regexp_extract({quoted(name)}, '\\s?%$')"
-    found = source.relation.project(f"{sign} AS sign").filter("sign <> ''").limit(1).fetchall()
-    return str(found[0][0]) if found else ""
+        return None
+    parts = f"regexp_extract({quoted(name)}, '(?:[.,](\\d+))?(\\s?%)$', ['digits', 'sign'])"
+    found = source.relation.project(f"{parts} AS part").filter("part.sign <> ''")
+    sign, places = found.aggregate("min(part.sign), max(len(part.digits))").fetchall()[0]
+    return None if sign is None else _Percentage(str(sign), decimal, int(places))
 
 
 def _decimal(source: DataSource, kind: Format, plain: bool) -> str:
@@ -356,9 +376,8 @@ class _New:
     names: Sequence[str]
     predict: Callable[[Any, Any], list[Any]]
     scale: float
-    sign: str
-    """Text after each number; if it is not empty, the numbers are written as text."""
-    decimal: str
+    percentage: _Percentage | None
+    """None for numbers; otherwise they are written as texts."""
 
     def columns(self, scores: Any, batch: Any) -> list[Any]:
         """Arrow arrays for a batch of good rows."""
@@ -366,18 +385,10 @@ class _New:
 
         pa = require("pyarrow")
         made = [pa.array(np.ascontiguousarray(v) * self.scale) for v in self.predict(scores, batch)]
-        if not self.sign:
+        if self.percentage is None:
             return made
-        return [
-            pa.array([self._text(v) for v in column.to_pylist()], pa.string()) for column in made
-        ]
-
-    def _text(self, value: float) -> str:
-        """A percentage as a person writes it, without an exponent."""
-        import numpy as np
-
-        digits = np.format_float_positional(value, precision=DIGITS, fractional=False, trim="-")
-        return digits.replace(".", self.decimal) + self.sign
+        text = self.percentage.text
+        return [pa.array([text(v) for v in column.to_pylist()], pa.string()) for column in made]
 
 
 def _calibrated(
@@ -393,7 +404,7 @@ def _calibrated(
         usable = batch if good.true_count == batch.num_rows else batch.filter(good)
         columns = [usable.column(width + number).to_numpy() for number in range(n_scores)]
         scores = columns[0] if n_scores == 1 else np.stack(columns, axis=1)
-        made = [pa.nulls(batch.num_rows, pa.string() if new.sign else pa.float64())]
+        made = [pa.nulls(batch.num_rows, pa.string() if new.percentage else pa.float64())]
         made *= len(new.names)
         if usable.num_rows:
             made = new.columns(scores, usable)

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-RAISED_BY_CHANCE = ("expected_calibration_error", "maximum_calibration_error")
-"""Metrics shown without intervals: a bootstrap interval need not contain their true value."""
-
 SEGMENT_ROWS = 100_000
 """Most rows for the error of the worst segment, which simulates labels of all of them."""
 
@@ -40,7 +37,11 @@ Tolerance = Annotated[
 ]
 Resamples = Annotated[
     int,
-    o.result_option("--resamples", min=20, help="Number of bootstrap samples for intervals."),
+    o.result_option(
+        "--resamples",
+        min=20,
+        help="Number of resamples for figures that have no formula (ICI, segments).",
+    ),
 ]
 WithValidation = Annotated[
     bool,
@@ -73,7 +74,7 @@ def evaluate(
     threshold: Thresholds = None,
     tolerance: Tolerance = 0.02,
     level: o.Level = 0.9,
-    resamples: Resamples = 200,
+    resamples: Resamples = 1000,
     as_json: o.Json = False,
 ) -> None:
     """Measure how well predicted probabilities agree with outcomes.
@@ -129,7 +130,9 @@ def _emit(
 ) -> None:
     """Print the results, or one JSON document of them."""
     if as_json:
-        content = {"file": data.file, **prepared.describe(), "level": level, "notes": notes}
+        # On a terminal, the evaluation's own notes are warnings.
+        said = [*notes, *result.notes]
+        content = {"file": data.file, **prepared.describe(), "level": level, "notes": said}
         content["evaluation"] = result.to_dict()
         content["finding"] = finding
         if section is not None:
@@ -217,7 +220,7 @@ def _classes(
     rows = data.fetch(prepared, bytes_per_score=60)
     scores = _probabilities(data, rows)
     given: dict[str, Any] = {"sample_weight": rows.weight, "classes": range(rows.n_classes)}
-    found = evaluate_classes(rows.codes, scores, **given, **options)
+    found = evaluate_classes(rows.codes, scores, **given, level=options["level"])
     return found, _groups_of_rows(rows, scores, options) if rows.groups else None
 
 
@@ -317,9 +320,7 @@ def _show(
         [
             _title(name),
             _value(found),
-            "–"
-            if name in RAISED_BY_CHANCE or not math.isfinite(found.low)
-            else interval(found.low, found.high),
+            interval(found.low, found.high) if math.isfinite(found.low) else "–",
         ]
         for name, found in result.metrics.items()
     ]

@@ -117,7 +117,8 @@ def monitor(
         if acknowledge and not watch.acknowledge(at):
             out.log("--acknowledge: there is no alarm.")
         sink = MonitorSink(watch, fitted, comma=data.decimal == ",")
-        run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
+        given = {"data": data, "fitted": fitted, "state": state, "at": at, "group": data.group}
+        run = FileRun(watch=watch, sink=sink, **given)
         fresh = run.seen.look(paths)
         lines = run.read(fresh)
         if html is not None:
@@ -136,8 +137,10 @@ def monitor(
     else:
         out.log(f"no new rows ({counted(len(paths), 'file')} already read).")
     out.log_events(run.seen.events)
+    out.log_known(watch, sink.n_known)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
+        content |= {"rows_known": sink.n_known}
         content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
         emit_json("monitor", content)
     else:

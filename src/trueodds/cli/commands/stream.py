@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from trueodds.basics.shown import shown
 from trueodds.cli import options as o
 from trueodds.cli.errors import ALARM, UsageError
 from trueodds.cli.files.find import STANDARD_INPUT
 from trueodds.cli.files.write import check_target
 from trueodds.cli.output import emit_json, say
-from trueodds.cli.watch.options import StreamedRowOptions
+from trueodds.cli.watch.options import DeliveryOptions
 
 __all__ = ["stream"]
 
@@ -35,14 +36,6 @@ MaxPending = Annotated[
         help="Maximum number of rows without a label (--id); with more, the oldest are dropped. "
         "\\[default: "
         "1000]",
-        rich_help_panel=STREAM,
-    ),
-]
-Replayed = Annotated[
-    bool,
-    typer.Option(
-        "--replayed",
-        help="Standard input begins with its first line again: skip the lines in the state.",
         rich_help_panel=STREAM,
     ),
 ]
@@ -85,10 +78,9 @@ MapEvery = Annotated[
 
 def stream(
     map_file: o.MapFile,
-    data: StreamedRowOptions,
+    data: DeliveryOptions,
     state: State,
     max_pending: MaxPending = None,
-    replayed: Replayed = False,
     acknowledge: Acknowledge = False,
     output: Output = None,
     map_out: MapOut = None,
@@ -111,14 +103,22 @@ def stream(
     """
     # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
     from trueodds.cli.watch import output as out
-    from trueodds.cli.watch.forecasts import Forecasts
     from trueodds.cli.watch.lines import LineRun
     from trueodds.cli.watch.run import FileRun, find_files, locked, open_stream
+    from trueodds.watch.forecasts import KINDS, Forecasts
     from trueodds.watch.sinks import StreamSink
 
     from_lines = STANDARD_INPUT in data.files
-    _check_options(data, from_lines, replayed, map_out, map_every, as_json)
+    _check_options(data, from_lines, map_out, map_every, as_json)
+    if output is not None and not output.lower().endswith(KINDS):
+        raise UsageError(f"--output must end in .csv or .jsonl; got {output}.")
     fitted = o.load_map(map_file, data.files)
+    if fitted.features:
+        needed = ", ".join(map(shown, fitted.features))
+        raise UsageError(
+            f"stream needs a map of scores alone; {map_file} also needs {needed}. Fit one without "
+            "--feature. 'trueodds monitor' takes either."
+        )
     paths = [] if from_lines else find_files(data.files)
     for target in (state, output, map_out):
         if target is not None:
@@ -127,24 +127,32 @@ def stream(
         job = open_stream(state, fitted, data.time, max_pending)
         watch, before, at = job.watch, job.online.n_rows, out.time_stamp()
         with Forecasts(
-            job, state, output, to_output=from_lines, map_out=map_out, map_every=map_every
+            job,
+            state,
+            output,
+            to_output=from_lines,
+            map_out=map_out,
+            map_every=map_every,
+            log=out.log,
         ) as forecasts:
             if acknowledge and not watch.acknowledge(at):
                 out.log("--acknowledge: there is no alarm.")
             classes = fitted.classes or ()
-            sink = StreamSink(job, forecasts, classes, with_ids=data.row_id is not None)
+            sink = StreamSink(job, forecasts, classes, waits=data.row_id is not None)
             if from_lines:
-                LineRun(sink, forecasts, data, fitted).read(replayed=replayed)
+                LineRun(sink, forecasts, data, fitted).read()
             else:
                 run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
                 fresh = run.seen.look(paths)
                 lines = run.read(fresh)
                 out.log_events(run.seen.events)
-                forecasts.commit()
+                forecasts.commit(last=True)
             learned = job.online.n_rows - before
+            out.log_known(watch, sink.n_known)
             out.log(f"{learned:,} rows learned, {forecasts.count:,} forecasts made.")
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
+        content |= {"rows_known": sink.n_known}
         content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
         emit_json("stream", content | out.stream_summary(job) | {"forecasts": forecasts.count})
     elif not from_lines:
@@ -158,9 +166,8 @@ def stream(
 
 
 def _check_options(
-    data: StreamedRowOptions,
+    data: DeliveryOptions,
     from_lines: bool,
-    replayed: bool,
     map_out: str | None,
     map_every: int | None,
     as_json: bool,
@@ -169,8 +176,6 @@ def _check_options(
         raise UsageError("--map-every needs --map-out.")
     if from_lines and len(data.files) > 1:
         raise UsageError("standard input (-) cannot be read together with files.")
-    if replayed and not from_lines:
-        raise UsageError("--replayed is for standard input (-).")
     if data.time is None and (data.until or data.period or data.time_format):
         raise UsageError("--until, --period and --time-format need --time.")
     if from_lines:

@@ -1,4 +1,4 @@
-"""No command replaces a file that it reads; this is checked before any work."""
+"""No command replaces a file that it reads or another that it writes; checked before any work."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ def keeps_its_input(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)  # the options are read from the signature
     def checked(**values: Any) -> None:
-        for output in _named(values, OUTPUTS):
+        outputs = _named(values, OUTPUTS)
+        for output in outputs:
             if output != STANDARD_OUTPUT:
                 _refuse_input(output, _named(values, DATA), _named(values, MAPS))
+        _refuse_twice([output for output in outputs if output != STANDARD_OUTPUT])
         command(**values)
 
     return checked
@@ -49,6 +51,20 @@ def _refuse_input(output: str, data: list[str], maps: list[str]) -> None:
                 f"the output {output} and {name} are the same file, which would be lost; choose "
                 "another output with -o."
             )
+
+
+def _refuse_twice(outputs: list[str]) -> None:
+    known: dict[Any, str] = {}
+    for output in outputs:
+        path = os.path.realpath(output)
+        if os.path.exists(path) and _identity(path) is None:  # noqa: PTH110
+            continue  # devices take any number of outputs
+        for mark in {path, _identity(path) or path}:
+            if mark in known:
+                raise UsageError(
+                    f"the outputs {known[mark]} and {output} are the same file; choose another."
+                )
+            known[mark] = output
 
 
 def _inputs(data: list[str], maps: list[str]) -> Iterator[tuple[str, str | int | Path]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trueodds.basics.shown import shown, suggestion
 from trueodds.cli.errors import UsageError
-from trueodds.cli.files.open import DataSource
+from trueodds.cli.files.open import FILE, DataSource
 from trueodds.cli.files.sql import as_number, may_be_long
 from trueodds.exceptions import InputError
 
@@ -63,7 +63,7 @@ class ColumnNames:
         columns = replace(self, score=tuple(found))
         for name in columns.all_names():
             if name not in source.kinds:
-                raise UnknownColumnError(_unknown(source, name))
+                raise UnknownColumnError(_unknown(source, name, name in columns.features))
         return columns
 
     def texts(self, source: DataSource) -> list[str]:
@@ -112,6 +112,8 @@ def refuse_margins(scale: InputScale) -> None:
         )
 
 
-def _unknown(source: DataSource, name: str) -> str:
+def _unknown(source: DataSource, name: str, is_feature: bool) -> str:
     """Return the message for a missing column, with similar names."""
-    return f"{source.name} has no column {shown(name)}; {suggestion(name, source.kinds)}"
+    use = ", a feature" if is_feature else ""
+    known = [column for column in source.kinds if column != FILE]
+    return f"{source.name} has no column {shown(name)}{use}; {suggestion(name, known)}"

@@ -95,13 +95,14 @@ class Prepared:
         return f" (left out: {in_words(skipped)})" if skipped else ""
 
     def classes_line(self) -> str:
-        """Which label is positive, or which column belongs to which label."""
+        """Which column belongs to which label; of two labels, which is positive."""
         if len(self.columns.score) == 1:
             negative, positive = map(shown, self.classes.labels)
             return f"positive: {positive}, negative: {negative}."
         pairs = zip(self.columns.score, self.classes.labels, strict=True)
         named = [f"{name} = {shown(label)}" for name, label in pairs]
-        return f"classes: {shortened(named, ', ')}."
+        positive = f"; positive: {shown(self.classes.labels[1])}" if len(named) == 2 else ""
+        return f"classes: {shortened(named, ', ')}{positive}."
 
 
 def prepare(

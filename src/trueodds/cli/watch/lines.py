@@ -14,15 +14,13 @@ import numpy as np
 from trueodds.basics.files import parse_json
 from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING, Terminated
-from trueodds.cli.watch.forecasts import Forecasts
-from trueodds.cli.watch.options import StreamedRowOptions
+from trueodds.cli.watch.options import DeliveryOptions
 from trueodds.cli.watch.output import log
 from trueodds.cli.watch.run import known_classes
 from trueodds.engines.labels import class_of
 from trueodds.exceptions import InputError
-from trueodds.state_file import MOST_ROWS
+from trueodds.watch.forecasts import Forecasts
 from trueodds.watch.sinks import StreamSink
-from trueodds.watch.state import LinesRead
 
 __all__ = ["LineRun"]
 
@@ -38,11 +36,12 @@ class LineRun:
     """Lines of standard input into the calibrator of a run.
 
     Answers are written before the state: a run that is killed may have answered lines that are not
-    in the state. Sent again (``--replayed``), they get the same answers.
+    in the state. Sent again, they get the same answers. Lines that are in the state, sent again,
+    are known by their ids.
     """
 
     def __init__(
-        self, sink: StreamSink, output: Forecasts, data: StreamedRowOptions, fitted: Any
+        self, sink: StreamSink, output: Forecasts, data: DeliveryOptions, fitted: Any
     ) -> None:
         self.sink, self.output, self.data = sink, output, data
         self.job, self.online = sink.state, sink.online
@@ -50,59 +49,36 @@ class LineRun:
         self._unsaved = 0
         self._labeled: list[tuple[Any, int, float]] = []
 
-    def read(self, *, replayed: bool) -> None:
+    def read(self) -> None:
         """Learn all lines to the end of the input, and save what was learned."""
-        skipped = LinesRead() if replayed else None
         try:
             for lines, idle in _blocks(STANDARD_INPUT):
                 with STOPPING.held():
                     for line in lines:
-                        if skipped is None or not self._skip(line, skipped):
-                            self._learn(line)
+                        self._learn(line)
                         if self._unsaved >= LONGEST_WAIT:
                             self._save()
                     if idle:
                         self._save()
         except (InputError, KeyboardInterrupt, Terminated):
-            self._save()  # all lines before the one that is wrong
+            self._save(last=True)  # all lines before the one that is wrong
             raise
-        self._save()
-        known = self.job.lines.count
-        if skipped is not None and skipped.count < known:
-            raise InputError(
-                f"standard input has {skipped.count:,} lines, and the state has read {known:,}; "
-                "--replayed needs all of them again."
-            )
+        self._save(last=True)
 
-    def _skip(self, line: bytes, skipped: LinesRead) -> bool:
-        """Whether the state has read this line of an input that is sent again."""
-        known = self.job.lines
-        if skipped.count >= known.count:
-            return False
-        skipped.add(line)
-        if skipped.count == known.count:
-            if skipped.digest != known.digest:
-                raise InputError(
-                    f"the first {skipped.count:,} lines of standard input are not those that the "
-                    "state has read (--replayed)."
-                )
-            skipped.count = MOST_ROWS  # all that follow are new
-        return True
-
-    def _save(self) -> None:
+    def _save(self, *, last: bool = False) -> None:
         self.output.flush()
-        if self._unsaved:
+        if self._unsaved or last:
             if self._labeled:
                 p, codes, counts = map(np.array, zip(*self._labeled, strict=True))
                 seen = self.job.watch.count(p, codes, counts=counts)
                 self.job.watch.add_period("standard input", False, seen)
                 self._labeled = []
-            self.output.commit()
+            self.output.commit(last=last)
             STOPPING.go_on()
             self._unsaved = 0
 
     def _learn(self, line: bytes) -> None:
-        count = self.job.lines.count + 1
+        count = self.job.lines + 1
         name = f"line {count:,} of standard input"
         try:
             answer = self._answer(self._row(line, name))
@@ -114,7 +90,7 @@ class LineRun:
                 )
             answer = {"error": said}
             log(f"left out: {said}")
-        self.job.lines.add(line)
+        self.job.lines = count
         self._unsaved += 1
         self.output.write([{"line": count} | answer])
 
@@ -141,7 +117,8 @@ class LineRun:
                 "id (--id)."
             )
         count = self._count(row)
-        p, learned, _ = self.sink.learn(
+        is_known = code is None and row_id is not None and self.online.waits_for(row_id)
+        p, learned, _, was_learned = self.sink.learn(
             scores,
             np.array([-1 if code is None else code]),
             None if row_id is None else np.array([row_id], dtype=object),
@@ -149,11 +126,13 @@ class LineRun:
         )
         if learned[0] and count > 0:
             self._labeled.append((p[0], int(code or 0), count))
+        known = {"known": True} if is_known or was_learned[0] else {}
+        self.sink.n_known += len(known)
         if scores is not None:
-            return answer | self.sink.forecast_columns(p[0])
+            return answer | self.sink.forecast_columns(p[0]) | known
         if not learned[0]:
-            self.online.n_unknown += 1
-            return answer | {"learned": False}
+            self.online.n_unknown += not known
+            return answer | {"learned": False} | known
         return answer | self.sink.forecast_columns(p[0]) | {"learned": True}
 
     def _score(self, row: dict[str, Any], name: str) -> float:

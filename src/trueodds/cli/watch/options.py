@@ -11,7 +11,7 @@ from trueodds.cli.options import data_option, group_option, result_option, rows_
 from trueodds.cli.rows.columns import ColumnNames, map_features
 from trueodds.cli.rows.options import LabelOptions, ReadingOptions
 
-__all__ = ["DeliveryOptions", "StreamedRowOptions", "WatchedRowOptions"]
+__all__ = ["DeliveryOptions", "WatchedRowOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +60,20 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
         ),
     ] = None
 
-    @property
-    def kept_apart(self) -> str | None:
-        """The column that distinguishes rows with the same time and scores."""
-        raise NotImplementedError
+    row_id: Annotated[
+        str | None,
+        data_option(
+            "--id",
+            metavar="COLUMN",
+            help="Column of ids: a row whose id was counted is not counted again. With stream, "
+            "rows without a label are forecast at once and learned when the label comes under "
+            "their id.",
+        ),
+    ] = None
 
-    def columns(self, fitted: Any) -> ColumnNames:
+    def columns(self, fitted: Any, group: str | None) -> ColumnNames:
         """Return the columns that are requested, and those that the map needs."""
-        named = (self.label, self.time, self.kept_apart)
+        named = (self.label, self.time, group, self.row_id)
         features, categories = map_features(fitted)
         return ColumnNames(
             tuple(self.score),
@@ -89,28 +95,3 @@ class WatchedRowOptions(DeliveryOptions):
         str | None,
         group_option(help="Column of groups to monitor separately."),
     ] = None
-
-    @property
-    def kept_apart(self) -> str | None:
-        """The column of groups."""
-        return self.group
-
-
-@dataclass(frozen=True, kw_only=True)
-class StreamedRowOptions(DeliveryOptions):
-    """Deliveries, or lines of standard input, that a calibrator learns."""
-
-    row_id: Annotated[
-        str | None,
-        data_option(
-            "--id",
-            metavar="COLUMN",
-            help="Column of ids: rows without a label are forecast at once and learned when the "
-            "label comes under their id.",
-        ),
-    ] = None
-
-    @property
-    def kept_apart(self) -> str | None:
-        """The column of ids."""
-        return self.row_id

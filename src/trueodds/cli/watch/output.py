@@ -15,6 +15,7 @@ from trueodds.watch.state import EVENTS, StreamWatch, Watch, event_text
 __all__ = [
     "log",
     "log_events",
+    "log_known",
     "metrics_text",
     "say_periods",
     "say_result",
@@ -46,6 +47,17 @@ def log_events(events: Sequence[dict[str, Any]]) -> None:
         if rest:
             rows = sum(event["rows"] for event in rest)
             log(f"{kind}: {len(rest):,} more such deliveries with {rows:,} rows.")
+
+
+def log_known(watch: Watch, n_known: int) -> None:
+    """Log rows that came again, by their ids."""
+    if n_known:
+        log(f"{counted(n_known, 'row')} not counted again: their ids (--id) were counted before.")
+    if watch.ids.forgotten:
+        log(
+            f"the state has the last {len(watch.ids):,} ids; rows of the {watch.ids.forgotten:,} "
+            "ids before them are counted again if they come again."
+        )
 
 
 def say_periods(lines: Sequence[dict[str, Any]], alpha: float) -> None:

@@ -367,6 +367,7 @@ class WatchedRows:
             codes=batch.column("label").fill_null(-1).to_numpy().astype(np.intp),
             counts=column("counts"),
             groups=listed("grouping"),
+            ids=listed("row_id"),
             features=self._features(batch),
             positions=column("position"),
             files=column("file"),
@@ -390,7 +391,7 @@ def watched_rows(
     classes: tuple[Any, ...],
     time: TimeRule | None,
     *,
-    group: str | None,
+    named: dict[str, str | None],
     on_bad_rows: OnBadRows,
     until: str | None,
     last: str | None,
@@ -407,8 +408,8 @@ def watched_rows(
     classes : tuple
         Classes of the map.
     time : TimeRule or None
-    group : str or None
-        A column.
+    named : dict
+        Columns of texts, by what they are called in a piece.
     on_bad_rows : {"error", "skip"}
     until, last, horizon : str or None
         Rows after ``until`` are held, rows of periods before that of ``last`` are late, and those
@@ -422,8 +423,8 @@ def watched_rows(
     parts.append(f"CAST({label} AS INTEGER) AS label")
     if columns.counts is not None:
         parts.append(f"{columns.number(source, columns.counts)} AS counts")
-    if group is not None:
-        parts.append(f"{as_text(group, source.kinds[group])} AS grouping")
+    texts = {name: column for name, column in named.items() if column is not None}
+    parts += [f"{as_text(c, source.kinds[c])} AS {name}" for name, c in texts.items()]
     parts += [
         f"{_feature(source, columns, n)} AS feature_{k}" for k, n in enumerate(columns.features)
     ]

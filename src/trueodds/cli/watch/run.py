@@ -150,13 +150,15 @@ class FileRun:
     fitted: Any
     state: str
     at: str
+    group: str | None = None
+    """The column of groups."""
     notes: list[str] = field(default_factory=list)
     """What suggests a mistake in the command rather than a change of the data."""
     _answered: dict[str, int] = field(default_factory=dict)
     """Labels of each file of labels alone that were learned in this run."""
 
     def __post_init__(self) -> None:
-        self.columns = self.data.columns(self.fitted)
+        self.columns = self.data.columns(self.fitted, self.group)
         folder = Path(self.state).absolute().parent
         self.seen = Deliveries(self.watch, folder, self.at, partitions, log)
 
@@ -200,7 +202,7 @@ class FileRun:
                     take = self.seen.new_rows(
                         read, batch, partial(rows.periods_of, source.connection)
                     )
-                    if self.sink.with_ids:
+                    if self.sink.waits:
                         take = take | ((read.codes < 0) & (read.files >= 0) & ~read.held)
                     pieces = rows.pieces(source.connection, read.in_order(take))
                     yield from self._count(pieces)
@@ -214,12 +216,12 @@ class FileRun:
         """The files as one table that does not change."""
         paths, needed = [one.source for one in batch], self.columns
         label = self.data.label
-        if self.sink.with_ids:  # a file may have no labels yet
+        if self.sink.waits:  # a file may have no labels yet
             needed = replace(needed, named=tuple(name for name in needed.named if name != label))
         with open_source(
             name, self.data.reading, found=paths, columns=needed, with_file=True
         ) as source:
-            if self.sink.with_ids and label not in source.kinds:
+            if self.sink.waits and label not in source.kinds:
                 relation = source.relation.project(f"*, CAST(NULL AS VARCHAR) AS {quoted(label)}")
                 kinds = {**source.kinds, label: "VARCHAR"}
                 source = replace(source, relation=relation, kinds=kinds)
@@ -267,7 +269,7 @@ class FileRun:
             self._codes(source, classes),
             classes,
             rule,
-            group=data.kept_apart,
+            named={"grouping": self.group, "row_id": data.row_id},
             on_bad_rows=data.on_bad_rows,
             until=data.until,
             last=self.watch.last,
@@ -285,7 +287,7 @@ class FileRun:
 
     def _fix_groups(self, source: DataSource, rows: WatchedRows) -> None:
         """Cut a column of numbers into bands before the first row; later runs keep them."""
-        group = None if self.sink.with_ids else self.data.kept_apart
+        group = self.group
         if group is None or self.watch.n_rows:
             return
         labeled = rows.relation.filter("label IS NOT NULL")
@@ -306,16 +308,16 @@ class FileRun:
     # ----- files of ids and labels alone -----------------------------------------------------
 
     def _has_labels_alone(self, one: Delivery) -> bool:
-        if not self.sink.with_ids:
+        if not self.sink.waits:
             return False
         with open_source(str(one.path), self.data.reading, found=[one.path]) as source:
-            named = {self.data.kept_apart, self.data.label} <= set(source.kinds)
+            named = {self.data.row_id, self.data.label} <= set(source.kinds)
             return named and not any(name in source.kinds for name in self.columns.score)
 
     def _read_labels(self, one: Delivery, *, last: bool = False) -> Iterator[dict[str, Any]]:
         """Answer the rows that wait for these labels; others may still be asked in this run."""
-        row_id, name = str(self.data.kept_apart), as_unicode(str(one.path))
-        counts, n_labels, n_rows = np.zeros(3), 0, 0
+        row_id, name = str(self.data.row_id), as_unicode(str(one.path))
+        counts, n_labels, n_rows, n_known = np.zeros(3), 0, 0, self.sink.n_known
         with open_source(str(one.path), self.data.reading, found=[one.path]) as source:
             classes = known_classes(self.fitted, len(self.columns.score))
             self.sink.begin(classes, [name], {0: 0})
@@ -330,10 +332,12 @@ class FileRun:
                 n_rows += len(ids)
         before = self._answered.get(one.name, 0)
         self._answered[one.name] = before + int(counts[0])
+        known, self.sink.n_known = self.sink.n_known - n_known, n_known
         if last:
+            self.sink.n_known += known - before  # without those that this run has learned
             record = FileRecord(one.fingerprint, one.size, one.settled, n_rows, 0, 0)
             self.seen.remember(one, record)
-            unknown = n_labels - self._answered[one.name]
+            unknown = n_labels - int(counts[0]) - known
             if unknown:
                 log(f"{one.name}: no row waits for {unknown:,} of {n_rows:,} labels.")
         if counts[0]:
@@ -355,7 +359,7 @@ def _labels(name: str, ids: Any, codes: Any, first: int) -> Piece:
     places = np.zeros(len(ids), dtype=np.int32)
     at = np.arange(first, first + len(ids))
     return Piece(
-        name, False, None, None, None, codes, None, ids, None, at, places, nowhere, nowhere
+        name, False, None, None, None, codes, None, None, ids, None, at, places, nowhere, nowhere
     )
 
 
