@@ -2,14 +2,14 @@
 
 A map is independent of fitting. It is called on scores, saved with :meth:`CalibrationMap.save`,
 and read back with :func:`load`. The file format is described in ``docs/map-format.md``.
+
+Names imported twice (``as``) are for other packages of this library.
 """
 
 from trueodds.maps._band import Band
 from trueodds.maps._base import BoundMap, CalibrationMap
-
-# For other packages of this library.
-from trueodds.maps._binary import LARGEST_LOG_ODDS as LARGEST_LOG_ODDS
 from trueodds.maps._binary import (
+    LARGEST_LOG_ODDS as LARGEST_LOG_ODDS,
     LogOddsCurveMap,
     LogOddsMap,
     PiecewiseLinearMap,
@@ -26,41 +26,22 @@ from trueodds.maps._classes import (
 )
 from trueodds.maps._formulas import (
     as_pair as as_pair,
-)
-from trueodds.maps._formulas import (
     feature_columns as feature_columns,
-)
-from trueodds.maps._formulas import (
     formula_of as formula_of,
-)
-from trueodds.maps._formulas import (
     score_names as score_names,
-)
-from trueodds.maps._formulas import (
     usable_rows as usable_rows,
 )
 from trueodds.maps._group import (
     SCORE as SCORE,
-)
-from trueodds.maps._group import GroupMap, GroupTerm
-from trueodds.maps._group import (
+    GroupMap,
+    GroupTerm,
     base_log_odds as base_log_odds,
-)
-from trueodds.maps._group import (
     codes_of_categories as codes_of_categories,
-)
-from trueodds.maps._group import (
     codes_of_numbers as codes_of_numbers,
-)
-from trueodds.maps._group import (
     codes_of_scores as codes_of_scores,
-)
-from trueodds.maps._group import (
     standardized as standardized,
 )
-from trueodds.maps._tree import TreeMap
-from trueodds.maps._tree import branch_text as branch_text
-from trueodds.maps._tree import children_of as children_of
+from trueodds.maps._tree import TreeMap, branch_text as branch_text, children_of as children_of
 
 __all__ = [
     "AverageMap",
