@@ -5,8 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from support.property_runs import many_examples
 from trueodds import AutoCalibrator, all_calibrators, maps
@@ -17,12 +16,16 @@ from trueodds.decisions import (
     cost_curve,
     estimate_prior,
     expected_cost,
+    guaranteed_threshold,
+    guaranteed_thresholds,
     net_benefit,
     optimal_threshold,
     realized_cost,
     undersampling_correction,
 )
+from trueodds.decisions._costs import costs_by_ratio
 from trueodds.exceptions import ConvergenceWarning, InputError, TrueoddsWarning
+from trueodds.inputs import Weights
 
 rate = st.floats(0.01, 0.99)
 
@@ -372,3 +375,79 @@ def test_actions_that_cost_the_same_whatever_happens_are_a_choice_by_expected_co
     np.testing.assert_array_equal(chosen, [1, 1, 1])
     # No cost depends on the action: the last action of equal ones.
     np.testing.assert_array_equal(best_decision([0.0, 0.5, 1.0], [[1, 1], [2, 2]]), [1, 1, 1])
+
+
+def drawn_scores(seed=0, n=400):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(3, 1, n).round(2)
+    return p, (rng.random(n) < p**2).astype(int), rng
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_savings_by_ratio_are_means_of_paired_differences(n_classes, weighted):
+    rng = np.random.default_rng(n_classes)
+    n = 300
+    y = rng.integers(0, n_classes, n)
+    if n_classes == 2:
+        before = rng.random(n)
+        prob = {"identity": before, "other": np.clip(before + rng.normal(0, 0.3, n), 0, 1)}
+        ratios = np.geomspace(1e-3, 1e3, 121)
+    else:
+        prob = {name: rng.dirichlet(np.ones(4) / 2, n) for name in ("identity", "other")}
+        ratios = 10 ** np.linspace(0.1, 3, 59)
+    importance = rng.integers(1, 5, n).astype(float) if weighted else np.ones(n)
+    found = costs_by_ratio(
+        y,
+        prob,
+        baseline="identity",
+        weights=Weights.read(importance, None, n) if weighted else None,
+        level=0.8,
+    )
+    np.testing.assert_allclose(found.ratio, ratios)
+    share = importance / importance.sum()
+    for k, ratio in enumerate(ratios):
+        cost = {}
+        for name, p in prob.items():
+            if n_classes == 2:
+                act = p >= 1 / (1 + ratio)
+                cheap, dear = act & (y == 0), ~act & (y == 1)
+            else:
+                answered = p.max(axis=1) >= 1 - 1 / ratio
+                cheap, dear = ~answered, answered & (p.argmax(axis=1) != y)
+            assert found.cheap[name][k] == pytest.approx(share @ cheap, abs=1e-12)
+            assert found.expensive[name][k] == pytest.approx(share @ dear, abs=1e-12)
+            cost[name] = cheap + ratio * dear
+        saved = cost["identity"] - cost["other"]
+        mean = share @ saved
+        half = 1.2815515655446004 * np.sqrt(share**2 @ (saved - mean) ** 2)
+        low, high = (end[k] for end in found.saving["other"])
+        assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-7, abs=1e-9)
+        assert (found.saving["identity"][0][k], found.saving["identity"][1][k]) == (0, 0)
+
+
+def test_one_group_has_the_threshold_of_all_rows():
+    p, y, _ = drawn_scores()
+    for anytime in (False, True):
+        alone = guaranteed_threshold(y, p, at_most=0.3, anytime=anytime)
+        found = guaranteed_thresholds(y, p, groups=["all"] * len(p), at_most=0.3, anytime=anytime)
+        assert found == {"all": alone}
+
+
+@pytest.mark.parametrize("risk", ["errors", "misses", "false_alarms", "cost"])
+def test_groups_share_nothing_but_the_doubt_with_anytime(risk):
+    p, y, rng = drawn_scores(1)
+    group = rng.choice(["a", "b"], len(p))
+    found = guaranteed_thresholds(
+        y, p, groups=group, at_most=0.3, risk=risk, confidence=0.8, anytime=True
+    )
+    for name, one in found.items():
+        own = group == name
+        alone = guaranteed_threshold(
+            y[own], p[own], at_most=0.3, risk=risk, confidence=1 - (1 - 0.8) / 2, anytime=True
+        )
+        assert (one.threshold, one.n_acted, one.bound) == (
+            alone.threshold,
+            alone.n_acted,
+            alone.bound,
+        )

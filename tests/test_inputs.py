@@ -111,6 +111,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.FewEventsWarning")
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
 def test_columns_of_a_frame_are_taken_by_position_whatever_their_names(frame):
     calibrator = TemperatureCalibrator().fit(frame, Y3)

@@ -10,8 +10,9 @@ Excluded are places where no result can change: types, texts, messages, the log,
 arguments ``copy=`` and ``strict=``, and a condition whose reverse is drawn as another error.
 Everything happens in a copy of the tree; the tree itself is never changed.
 
-The tests near a package are those of its folder and those with its name, then all files of tests
-that import it; ``--tests`` adds others. They stop at the first failure, which counts if that test
+The tests near a package are those of its folder, those with its name, and those of ``kernels`` and
+``oracle`` that import it; without ``--own``, then all files of tests that import it; ``--tests``
+adds others. They stop at the first failure, which counts if that test
 passes without the error. One line answers each error: ``caught`` with the test, ``survived``, or
 ``no end`` if the tests did not end in time, which counts as caught. The exit code is 1 if an error
 survived.
@@ -187,12 +188,18 @@ def find_again(root: Path, place: Place) -> tuple[Place, tuple[int, int]] | None
 
 
 def tests_near(package: str, *, own: bool) -> list[str]:
-    """Files of tests: the package's own, then (unless ``own``) all that import it."""
+    """Files of tests: the package's own, then (unless ``own``) all that import it.
+
+    Comparisons with slow twins and independent computations (``kernels``, ``oracle``) are own tests
+    of each package that they import.
+    """
     mentions = re.compile(rf"trueodds\.{package}\b|from trueodds import [^\n]*\b{package}\b")
     found = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        is_near = bool(mentions.search(path.read_text("utf-8")))
         is_own = package in path.parent.name or package in path.stem
-        if is_own or (not own and mentions.search(path.read_text("utf-8"))):
+        is_own |= is_near and path.parent.name in ("kernels", "oracle")
+        if is_own or (is_near and not own):
             found.append((not is_own, path.relative_to(ROOT).as_posix()))
     return [path for _, path in sorted(found)]
 

@@ -168,6 +168,20 @@ def test_until_and_late_labels_together_lose_nothing(watch):
     assert watch("lake").json["rows"] == 4 * PER_DAY
 
 
+def test_rows_held_by_until_are_read_in_the_same_run_if_their_file_moves(watch):
+    p, y = rows_of(0)
+    days = [day_name(number // 100) for number in range(400)]
+    columns = {"p": p, "y": y, "day": days}
+    Path("lake").mkdir()
+    pq.write_table(pa.table(columns), "lake/a.parquet")
+    assert watch("lake", "--until", day_name(1)).json["rows"] == 200
+    Path("lake/a.parquet").rename("lake/b.parquet")
+    assert watch("lake", "--until", day_name(2)).json["rows"] == 300
+    Path("lake/b.parquet").rename("lake/c.parquet")
+    assert watch("lake").json["rows"] == 400
+    assert watch("lake").json["files_new"] == 0
+
+
 class RandomLake:
     """Days in files that grow, get labels, change, move and are copied, and what is true."""
 

@@ -98,3 +98,11 @@ def test_long_labels_of_several_classes_are_refused_on_the_engine(frame, kind):
     rare = int((frame["y"] == "cat").sum())
     with pytest.raises(InputError, match=f"'y' is longer than 1,000 characters in {rare:,} "):
         sample_class_rows(long, SCORES, "y", NONE, 1000, "probability")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("second", [0.4, 0.9])
+def test_two_score_columns_must_sum_to_one(engine, second):
+    rows = pd.DataFrame({"p0": [0.3, 0.8, 0.5], "p1": [0.7, 0.2, second], "y": [1, 0, 1]})
+    with pytest.raises(InputError, match=r"1 of 3 rows .* 'p0 \+ p1' is not 1 in 1"):
+        BetaCalibrator().fit_frame(ENGINES[engine](rows), score=["p0", "p1"], label="y")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 from trueodds import (
     BetaCalibrator,
@@ -18,7 +19,7 @@ from trueodds import (
     TreeCalibrator,
 )
 from trueodds.exceptions import InputError, SeparableScoresWarning
-from trueodds.metrics import brier_score, expected_calibration_error, log_loss
+from trueodds.metrics import brier_score, confidence_interval, expected_calibration_error, log_loss
 from trueodds.model_selection import compare_calibrators
 from trueodds.model_selection._folds import deal_folds
 from trueodds.rows import Rows
@@ -110,9 +111,12 @@ def test_intervals_of_a_mean_of_independent_losses_by_hand(sure):
     z, y = sure
     row = compare_calibrators(z, y, scale="logit", calibrators=[], level=0.9).rows()[0]
     losses = np.logaddexp(0, np.where(y == 1, -z, z))
-    half = 1.6448536269514722 * losses.std() / np.sqrt(len(y))
-    # Two instances of one score and class count as one cell with their common loss.
-    assert row["log_loss_high"] - row["log_loss"] == pytest.approx(half, rel=1e-6)
+    half = 1.6448536269514722 * losses.std(ddof=1) / np.sqrt(len(y))
+    # Nearly: the interval is corrected for skewness.
+    assert row["log_loss_high"] - row["log_loss_low"] == pytest.approx(2 * half, rel=0.02)
+    alone = confidence_interval(log_loss, y, expit(z))
+    ends = (row["log_loss"], row["log_loss_low"], row["log_loss_high"])
+    assert ends == pytest.approx((alone.estimate, alone.low, alone.high), rel=1e-9)
 
 
 def test_gain_interval_is_paired_and_covers_the_gain(comparison):
@@ -185,14 +189,14 @@ class Nudge:
 
 @pytest.mark.parametrize(
     ("positives", "errors", "chosen"),
-    [(54, 0.793, "identity"), (57, 1.404, "nudge"), (59, 1.820, "nudge"), (61, 2.245, "nudge")],
+    [(54, 0.789, "identity"), (57, 1.397, "nudge"), (59, 1.811, "nudge"), (61, 2.234, "nudge")],
 )
 def test_one_standard_error_is_one_and_not_two(positives, errors, chosen):
     # Of the Brier score at p = 0.5, a move by h takes h − h² from a positive and adds h + h² to
     # a negative: over 100 rows the mean gain is (2m − 1)·h − h² with m the share of positives, and
-    # its standard error 2h·√(m(1 − m))/10.
+    # its standard error 2h·√(m(1 − m)/99).
     m, h = positives / 100, 0.001
-    gap, error = (2 * m - 1) * h - h**2, 2 * h * np.sqrt(m * (1 - m)) / 10
+    gap, error = (2 * m - 1) * h - h**2, 2 * h * np.sqrt(m * (1 - m) / 99)
     assert gap / error == pytest.approx(errors, abs=0.001)
     y = (np.arange(100) < positives).astype(int)
     result = compare_calibrators(

@@ -18,6 +18,7 @@ from trueodds.model_selection._folds import (
     whole_rows,
 )
 from trueodds.numerics.losses import row_losses
+from trueodds.numerics.standard_errors import Spread
 from trueodds.rows import Rows
 
 
@@ -168,11 +169,12 @@ def table():
 def test_means_and_paired_differences_by_hand(table):
     assert table.mean("a") == pytest.approx(0.9 / 3)
     # Σ w²·(x − mean)² = 1·0.04 + 4·0.01
-    assert table.standard_error("a") == pytest.approx(np.sqrt(0.08) / 3)
+    # Two rows of weights 1 and 2 are worth 1.8, and n/(n − 1) is 2.25.
+    assert table.standard_error("a") == pytest.approx(np.sqrt(0.08 * 2.25) / 3)
     counted = LossTable(Weights(None, np.array([1.0, 2.0, 0.0])), table.losses)
     assert counted.mean("a") == table.mean("a")
     # Σ k·(x − mean)² = 1·0.04 + 2·0.01
-    assert counted.standard_error("a") == pytest.approx(np.sqrt(0.06) / 3)
+    assert counted.standard_error("a") == pytest.approx(np.sqrt(0.06 * 3 / 2) / 3)
     assert table.difference("b", "a") == (pytest.approx(0.3), pytest.approx(0.0))
     assert table.difference("a", "b")[0] == pytest.approx(-0.3)
     assert table.mean("c") == table.standard_error("c") == np.inf
@@ -183,17 +185,19 @@ def test_means_and_paired_differences_by_hand(table):
 
 
 def test_relative_gains_by_hand(table):
-    gain, error = table.relative_gain("a", "b")
+    gain, low, high = table.relative_gain("a", "b", 0.9)
     assert gain == pytest.approx(1 - 0.3 / 0.6)
     residual = (np.array([0.1, 0.4]) - 0.5 * np.array([0.4, 0.7])) / 0.6
-    assert error == pytest.approx(np.sqrt((residual**2) @ [1, 4]) / 3)
-    assert table.relative_gain("c", "a") == (-np.inf, np.inf)
-    assert table.relative_gain("a", "c") == (1.0, 0.0)
-    assert table.relative_gain("c", "d") is None
-    assert table.relative_gain("c", "c") == (0.0, 0.0)
-    assert table.relative_gain("a", "zero") is None
-    assert table.relative_gain("zero", "zero") == (0.0, 0.0)
-    assert table.relative_gain("zero", "a") == (1.0, pytest.approx(0.0, abs=1e-9))
+    spread = Spread.of(-residual, Weights(np.array([1.0, 2.0])))
+    assert spread.error == pytest.approx(np.sqrt((residual**2) @ [1, 4] * 2.25) / 3)
+    assert (low, high) == pytest.approx(spread.interval(gain, 0.9))
+    assert table.relative_gain("c", "a", 0.9) == (-np.inf, -np.inf, -np.inf)
+    assert table.relative_gain("a", "c", 0.9) == (1.0, 1.0, 1.0)
+    assert table.relative_gain("c", "d", 0.9) is None
+    assert table.relative_gain("c", "c", 0.9) == (0.0, 0.0, 0.0)
+    assert table.relative_gain("a", "zero", 0.9) is None
+    assert table.relative_gain("zero", "zero", 0.9) == (0.0, 0.0, 0.0)
+    assert table.relative_gain("zero", "a", 0.9) == pytest.approx((1.0, 1.0, 1.0), abs=1e-9)
 
 
 def chosen(select="one_se", certain=(), scoring="log_loss", **losses):

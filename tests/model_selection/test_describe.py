@@ -7,9 +7,8 @@ import pytest
 
 import trueodds
 from trueodds.exceptions import InputError
-from trueodds.metrics import brier_score, log_loss
-from trueodds.model_selection import _folds as fold_losses_module
-from trueodds.model_selection import compare_calibrators, fit_metadata
+from trueodds.metrics import brier_score, confidence_interval, log_loss, observed_expected_ratio
+from trueodds.model_selection import _folds as fold_losses_module, compare_calibrators, fit_metadata
 
 
 @pytest.fixture
@@ -149,7 +148,7 @@ def test_a_tree_measures_its_losses_in_its_fit(binary):
 
 @pytest.mark.parametrize("weighting", [None, "sample_weight", "counts"])
 def test_observed_over_expected_before_and_after(binary, weighting):
-    """Against the textbook interval of a ratio on the logarithmic scale."""
+    """Against the metric, whose standard error is a ratio of two sums over the rows."""
     p, y = binary
     w = np.random.default_rng(3).integers(1, 5, len(y)).astype(float)
     given = {} if weighting is None else {weighting: w}
@@ -157,17 +156,11 @@ def test_observed_over_expected_before_and_after(binary, weighting):
     calibrator = trueodds.BayesianSmoothCalibrator().fit(p, y, **given)
     found = fit_metadata(calibrator, p, y, **given)["observed_expected"]
     assert found["level"] == 0.9
-    squares = w**2 if weighting == "sample_weight" else w
-    share = w @ y / w.sum()
-    error = np.sqrt(squares @ (y - share) ** 2) / (w @ y)
     for name, prob in (("before", p), ("after", calibrator.predict_proba(p)[:, 1])):
         ratio = w @ y / (w @ prob)
-        ends = (
-            ratio * np.exp(-1.6448536269514722 * error),
-            ratio * np.exp(1.6448536269514722 * error),
-        )
-        expected = dict(zip(("estimate", "low", "high"), (ratio, *ends), strict=True))
-        assert found[name] == pytest.approx(expected, rel=1e-9)
+        metric = confidence_interval(observed_expected_ratio, y, prob, **given)
+        expected = {"estimate": ratio, "low": metric.low, "high": metric.high}
+        assert found[name] == pytest.approx(expected, rel=1e-6)
 
 
 def test_margins_and_several_classes_have_no_ratio_before(binary, several):

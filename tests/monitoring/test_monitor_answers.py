@@ -154,6 +154,33 @@ def test_the_gain_of_an_action_is_less_by_one_for_each_parameter(truth, action, 
     assert advice.rows_needed == np.ceil((1, 2, 5)[best] / 2 / (0.1 * advice.gain))
 
 
+def test_a_refit_must_gain_two_units_of_log_likelihood_more_than_a_shift():
+    """One number is easy to review; few rows after a shift never show that a curve is better."""
+    seen = {"shift": 0, "refit": 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        p = LEVELS[rng.integers(0, len(LEVELS), 500)]
+        slope = 0.75 if seed % 2 else 1.0
+        y = (rng.random(500) < expit(0.9 + slope * logit(p))).astype(int)
+        monitor = CalibrationMonitor().update(p, y)
+        if not monitor.alarm or monitor.change_point.row > 1:
+            continue
+        rate = np.array([y[p == level].mean() for level in LEVELS])
+        size = np.array([(p == level).sum() for level in LEVELS])
+        frequencies = (
+            size @ (xlogy(rate, rate / LEVELS) + xlogy(1 - rate, (1 - rate) / (1 - LEVELS))) - 5
+        )
+        shift = gain_of_line(p, y, 1)[0] - 1
+        extra = max(gain_of_line(p, y, 2)[0] - 2, frequencies) - shift
+        loss = -np.sum(np.log(np.where(y == 1, p, 1 - p)))
+        if extra <= 0.002 * loss or abs(extra - 2) < 0.1:
+            continue  # too little for the loss of these rows, or too close to call
+        expected = "refit" if extra > 2 else "shift"
+        assert monitor.recommendation().action == expected, seed
+        seen[expected] += 1
+    assert min(seen.values()) >= 4
+
+
 def test_shares_of_alpha_of_all_first_rows_sum_to_alpha_at_most():
     rows = np.arange(0, 64 * 100_000, 64) + 1
     assert sum(start_level(int(row), 0.05) for row in rows) <= 0.05

@@ -481,16 +481,76 @@ def wald(estimate: float, error: float, level: float) -> dict[str, float]:
     return {"estimate": estimate, "low": estimate - z * error, "high": estimate + z * error}
 
 
-def mean_interval(values: Floats, level: float) -> dict[str, float]:
-    """Of a mean over rows, by the normal distribution."""
-    return wald(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), level)
+def hall(
+    estimate: float, influence: Floats, w: Floats, level: float, *, importances: bool = False
+) -> dict[str, float]:
+    """Student's interval after Hall's cubic transformation, whose root is found by bisection."""
+    total = float(w.sum())
+    term, times = (w * influence, 1.0) if importances else (influence, w)
+    n = total**2 / np.sum(w**2) if importances else total
+    second, third, fourth = (float(np.sum(times * (term / total) ** k)) for k in (2, 3, 4))
+    error, skewness = float(np.sqrt(second * n / (n - 1))), third / second**1.5
+    freedom = float(np.clip(2 * second**2 / (fourth - second**2 / n), 2, n - 1))
+    quantile = stats.t.ppf(0.5 + level / 2, freedom)
+
+    def transformed(t: float) -> float:
+        return float(t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6)
+
+    low, high = (
+        estimate - error * optimize.brentq(lambda t, x=x: transformed(t) - x, -1e3, 1e3)
+        for x in (quantile, -quantile)
+    )
+    return {"estimate": estimate, "low": low, "high": high, "standard_error": float(error)}
+
+
+def mean_interval(values: Floats, level: float, w: Floats | None = None, **kind: Any) -> Any:
+    """Of a mean over rows."""
+    w = np.ones(len(values)) if w is None else w
+    middle = mean(values, w)
+    return hall(middle, values - middle, w, level, **kind)
 
 
 def observed_expected(y: Floats, p: Floats, level: float) -> dict[str, float]:
-    """O:E with the interval of its logarithm, of variance (1 − f)/events."""
-    ratio, events = float(y.sum() / p.sum()), float(y.sum())
-    z = stats.norm.ppf(0.5 + level / 2) * np.sqrt((1 - y.mean()) / events)
-    return {"estimate": ratio, "low": ratio * np.exp(-z), "high": ratio * np.exp(z)}
+    """O:E as a ratio of two sums over the same rows."""
+    ratio = float(y.sum() / p.sum())
+    return hall(ratio, (y - ratio * p) / p.mean(), np.ones(len(y)), level)
+
+
+def scaled_brier(y: Floats, p: Floats, level: float) -> dict[str, float]:
+    """1 − Brier/(f·(1 − f)) by the delta method, with derivatives by small differences."""
+    square, w = (p - y) ** 2, np.ones(len(y))
+
+    def value(brier: float, f: float) -> float:
+        return float(1 - brier / (f * (1 - f)))
+
+    b, f, h = square.mean(), y.mean(), 1e-6
+    by_b = (value(b + h, f) - value(b - h, f)) / (2 * h)
+    by_f = (value(b, f + h) - value(b, f - h)) / (2 * h)
+    return hall(value(b, f), by_b * (square - b) + by_f * (y - f), w, level)
+
+
+def c_interval(y: Floats, p: Floats, level: float, w: Floats | None = None) -> dict[str, float]:
+    """DeLong's, symmetric in log-odds; ``w`` counts rows."""
+    if w is not None:
+        times = w.astype(int)
+        y, p = np.repeat(y, times), np.repeat(p, times)
+    a, b = p[y == 1], p[y == 0]
+    wins = (a[:, None] > b) + 0.5 * (a[:, None] == b)
+    c, n = wins.mean(), len(y)
+    of_events, of_others = wins.mean(1) - c, wins.mean(0) - c
+    term = np.concatenate(
+        [
+            of_events / np.sqrt(len(a) * (len(a) - 1)),
+            of_others / np.sqrt(len(b) * (len(b) - 1)),
+        ]
+    )
+    second, fourth = np.sum(term**2), np.sum(term**4)
+    if second == 0:
+        return {"estimate": c, "low": c, "high": c, "standard_error": 0.0}
+    freedom = np.clip(2 * second**2 / (fourth - second**2 / n), 2, n - 1)
+    half = stats.t.ppf(0.5 + level / 2, freedom) * np.sqrt(second) / (c * (1 - c))
+    ends = special.expit(special.logit(c) + np.array([-half, half]))
+    return {"estimate": c, "low": ends[0], "high": ends[1], "standard_error": np.sqrt(second)}
 
 
 def delong(y: Floats, p: Floats) -> tuple[float, float]:
@@ -515,64 +575,27 @@ class Resamples:
         drawn = np.searchsorted(share, rng.random((n_resamples, rows)) * (1 - 1e-12), side="right")
         flat = drawn + n * np.arange(n_resamples)[:, None]
         self.drawn = np.bincount(flat.ravel(), minlength=n_resamples * n).reshape(-1, n) * 1.0
-        whole = np.all(self.w == np.round(self.w))
-        repeated = np.repeat(np.arange(n), self.w.astype(int) if whole else 1)
-        block = rng.permutation(len(repeated)) % min(len(repeated), 100)
-        left_out = np.zeros((block.max() + 1, n))
-        np.add.at(left_out, (block, repeated), 1.0 if whole else self.w[repeated])
-        self.left = np.maximum(self.w - left_out, 0)
 
-    def statistics(self, counts: Floats, name: str) -> Floats:
-        """A metric of ``evaluate`` for each row of counts; the debiased error is squared."""
-        y, p, total = self.y, self.p, counts.sum(1)
-        if name in ("log_loss", "brier_score"):
-            return np.asarray(counts @ losses(y, p, name.split("_")[0]) / total)
-        if name == "roc_auc":
-            first = np.flatnonzero(np.diff(p, prepend=-1.0))
-            pos = np.add.reduceat(counts * y, first, axis=1)
-            neg = np.add.reduceat(counts * (1 - y), first, axis=1)
-            below = np.cumsum(neg, 1) - neg
-            with np.errstate(invalid="ignore"):
-                area = (pos * (below + neg / 2)).sum(1) / (pos.sum(1) * neg.sum(1))
-            return np.asarray(area, dtype=np.float64)
-        quantile = name.startswith("debiased")
-        edges = quantile_edges(p, self.w, 15) if quantile else np.arange(1, 10) / 10
+    def squares(self, counts: Floats) -> Floats:
+        """The square of the debiased error for each row of counts."""
+        y, p = self.y, self.p
+        edges = quantile_edges(p, self.w, 15)
         member = np.eye(len(edges) + 1)[np.searchsorted(edges, p, side="right")]
         n = counts @ member
         gap = (counts * (y - p)) @ member / np.maximum(n, 1e-300)
-        if name.startswith("maximum"):
-            return np.asarray(np.abs(gap).max(1), dtype=np.float64)
-        if name.startswith("expected"):
-            return np.asarray((n * np.abs(gap)).sum(1) / total, dtype=np.float64)
         squares = (counts * (y - p) ** 2) @ member - n * gap**2
         held = n > 1
         chance = np.where(held, squares / np.where(held, (n - 1) * n, 1), 0)
         inner = (np.where(held, n, 0) * (gap**2 - chance)).sum(1)
         return np.asarray(inner / np.where(held, n, 0).sum(1), dtype=np.float64)
 
-    def interval(self, name: str, level: float, estimate: float | None = None) -> dict[str, float]:
-        """BCa with the jackknife over blocks; the debiased error is centered on its square."""
-        found = self.statistics(self.drawn, name)
+    def width(self, level: float, estimate: float) -> float:
+        """Of the debiased error, between quantiles that are centered on its square."""
+        found = self.squares(self.drawn)
         found = found[np.isfinite(found)]
-        if estimate is None:
-            estimate = float(self.statistics(self.w[None, :], name)[0])
-        elif name.startswith("debiased"):
-            estimate = estimate**2
-        ends = np.array([0.5 - level / 2, 0.5 + level / 2])
-        if name.startswith("debiased"):
-            low, high = np.sqrt(np.maximum(np.quantile(found + estimate - found.mean(), ends), 0))
-            error = float(np.sqrt(np.maximum(found, 0)).std(ddof=1))
-            return {"low": low, "high": high, "standard_error": error}
-        left = self.statistics(self.left, name)
-        d = left[np.isfinite(left)].mean() - left[np.isfinite(left)]
-        acceleration = np.sum(d**3) / (6 * np.sum(d**2) ** 1.5) if d.any() else 0.0
-        near = np.isclose(found, estimate, rtol=1e-12, atol=0)
-        share = (np.sum((found < estimate) & ~near) + near.sum() / 2) / len(found)
-        z0 = stats.norm.ppf(np.clip(share, 1 / len(found), 1 - 1 / len(found)))
-        z = stats.norm.ppf(ends) + z0
-        low, high = np.quantile(found, stats.norm.cdf(z0 + z / (1 - acceleration * z)))
-        low, high = min(low, estimate), max(high, estimate)
-        return {"low": low, "high": high, "standard_error": float(found.std(ddof=1))}
+        ends = np.quantile(found + estimate**2 - found.mean(), [0.5 - level / 2, 0.5 + level / 2])
+        low, high = np.sqrt(np.maximum(ends, 0))
+        return float(high - low)
 
 
 # --- flexible curves --------------------------------------------------------------------------

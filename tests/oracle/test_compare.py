@@ -45,23 +45,22 @@ def row(y, forecast, w, start):
         wanted |= _interval(name, values, w)
     base = oracles.losses(y, start)
     gain = oracles.mean(base - log, w) / oracles.mean(base, w)
-    error = _error(base - log - gain * base, w) / oracles.mean(base, w)
-    ends = oracles.wald(gain, error, LEVEL)
     wanted |= {"gain": gain}
+    residual = (base - log - gain * base) / oracles.mean(base, w)
+    if residual.any():
+        ends = oracles.hall(gain, residual, w, LEVEL)
+        error = ends["standard_error"]
+    else:
+        ends, error = {"low": 0.0, "high": 0.0}, 0.0
     wanted |= {f"gain_{end}": Near(ends[end], 0.05 * error + 1e-9) for end in ("low", "high")}
     place = oracles.uniform_bins(forecast, 10)
     wanted["expected_calibration_error"] = oracles.calibration_error(y, forecast, w, place)
     return wanted
 
 
-def _error(values, w):
-    middle = oracles.mean(values, w)
-    return np.sqrt(oracles.mean((values - middle) ** 2, w) / w.sum())
-
-
 def _interval(name, values, w):
-    error = _error(values, w)
-    ends = oracles.wald(oracles.mean(values, w), error, LEVEL)
+    ends = oracles.mean_interval(values, LEVEL, w)
+    error = ends["standard_error"]
     near = {f"{name}_{end}": Near(ends[end], 0.02 * error) for end in ("low", "high")}
     return near | {name: ends["estimate"]}
 

@@ -227,13 +227,20 @@ def _check_curve(figures, one, fitted, **options):
 def test_validation_table_by_its_formulas(one, level, figures):
     y, p, w = one.rows
     table = metrics.validation_report(y, p, level=level, n_resamples=20)
-    by_formula = ("observed_expected", "intercept", "slope", "c_statistic")
+    by_formula = ("observed_expected", "intercept", "slope", "c_statistic", "brier_score")
+    by_formula += ("scaled_brier",)
     found = {name: fields(getattr(table, name), "estimate", "low", "high") for name in by_formula}
     expected = {
         "observed_expected": oracles.observed_expected(y, p, level),
         "intercept": oracles.wald(*oracles.intercept(y, p, w), level),
         "slope": oracles.wald(*oracles.slope(y, p, w), level),
-        "c_statistic": oracles.wald(*oracles.delong(y, p), level),
+        "c_statistic": oracles.c_interval(y, p, level),
+        "brier_score": oracles.mean_interval(oracles.losses(y, p, "brier"), level),
+        "scaled_brier": oracles.scaled_brier(y, p, level),
+    }
+    expected = {
+        name: {end: value[end] for end in ("estimate", "low", "high")}
+        for name, value in expected.items()
     }
     figures.compare("metrics: validation", found, expected, rel=1e-6)
     figures.compare(
@@ -276,19 +283,17 @@ def test_sample_sizes_of_a_calibrated_model_use_its_own_accuracy(figures):
         ("brier_score", lambda y, p: oracles.losses(y, p, "brier")),
     ],
 )
-def test_bootstrap_intervals_of_means_are_nearly_normal(name, values, figures):
-    """With 5,000 rows; the quantiles of 4,000 draws are known to a tenth of an error."""
+def test_intervals_of_means_have_their_standard_errors(name, values, figures):
     y, p, _ = samples.distinct().rows
-    found = metrics.confidence_interval(
-        getattr(metrics, name), y, p, n_resamples=4000, random_state=0
+    found = metrics.confidence_interval(getattr(metrics, name), y, p)
+    expected = oracles.mean_interval(values(y, p), 0.9)
+    figures.compare("metrics: intervals", fields(found, *expected), expected, rel=1e-6)
+    drawn = metrics.confidence_interval(
+        getattr(metrics, name), y, p, method="bca", n_resamples=4000, random_state=0
     )
-    rows = values(y, p)
-    expected = oracles.mean_interval(rows, 0.9)
-    error = (expected["high"] - expected["low"]) / 3.29
-    near = {name: Near(value, 0.25 * error) for name, value in expected.items()}
-    near["estimate"] = expected["estimate"]
-    near["standard_error"] = Near(error, 0.05 * error)
-    figures.compare("metrics: intervals", fields(found, *near), near)
+    # The quantiles of 4,000 draws are known to a tenth of an error.
+    near = {end: Near(expected[end], 0.25 * expected["standard_error"]) for end in ("low", "high")}
+    figures.compare("metrics: intervals", fields(drawn, *near), near)
 
 
 @pytest.mark.parametrize("groups", [False, True], ids=["rows", "groups"])
@@ -296,9 +301,7 @@ def test_difference_of_two_models_on_the_same_rows(groups, figures):
     y, p, _ = samples.distinct(2000).rows
     other = p**0.8
     owner = np.arange(2000) // 4 if groups else None
-    found = metrics.compare_metric(
-        metrics.brier_score, y, p, other, n_resamples=4000, random_state=0, groups=owner
-    )
+    found = metrics.compare_metric(metrics.brier_score, y, p, other, clusters=owner)
     gap = oracles.losses(y, p, "brier") - oracles.losses(y, other, "brier")
     units = gap.reshape(500, 4).mean(1) if groups else gap
     expected = oracles.mean_interval(units, 0.9)
@@ -429,9 +432,7 @@ def test_several_classes(weighted, figures):
     rows = samples.classes()
     w = rows.w if weighted else np.ones(len(rows.w))
     given = rows.w if weighted else None
-    found = metrics.evaluate_classes(
-        rows.labels, rows.q, classes=rows.names, sample_weight=given, n_resamples=50
-    )
+    found = metrics.evaluate_classes(rows.labels, rows.q, classes=rows.names, sample_weight=given)
     top = rows.q.max(1)
     right = 1.0 * (rows.q.argmax(1) == rows.codes)
     equal = oracles.bins_between(top, oracles.quantile_edges(top, w, 15))

@@ -176,16 +176,16 @@ def document(one, found, forecasts, best):
     shown = found["shown_method"]
     n_bins = bins_of(len(y))
     drawn = oracles.Resamples(y, p, w, 1000)
-    error = drawn.interval("debiased_calibration_error", LEVEL)
     equal = oracles.bins_between(p, oracles.quantile_edges(p, w, 15))
     after = forecasts[shown]
     equal_after = oracles.bins_between(after, oracles.quantile_edges(after, w, 15))
-    room = 1.0 * error["standard_error"]  # of 200 draws
+    own = oracles.debiased(y, p, w, equal)
+    width = drawn.width(LEVEL, own)
     debiased = {
         "before": {
-            "estimate": oracles.debiased(y, p, w, equal),
-            "low": Near(error["low"], room),
-            "high": Near(error["high"], room),
+            "estimate": own,
+            "low": Such(lambda v: own - 2 * width <= v <= own, "a lower end"),
+            "high": Such(lambda v: own <= v <= own + 2 * width, "an upper end"),
         },
         "after": {
             "estimate": oracles.debiased(y, after, w, equal_after),
@@ -194,8 +194,11 @@ def document(one, found, forecasts, best):
         },
     }
     ranking = {
-        "before": {"estimate": oracles.auc(y, p, w)},
-        "after": {"estimate": oracles.auc(y, after, w)},
+        side: {end: found_[end] for end in ("estimate", "low", "high")}
+        for side, found_ in (
+            ("before", oracles.c_interval(y, p, LEVEL)),
+            ("after", oracles.c_interval(y, after, LEVEL)),
+        )
     }
     return {
         "version": 1,

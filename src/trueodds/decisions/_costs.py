@@ -455,7 +455,9 @@ def _saving(
 ) -> tuple[Floats, Floats]:
     """Return the interval of cost before − cost after, paired by row.
 
-    ``shares`` are the weights of the rows in a mean and in its variance.
+    ``shares`` are the weights of the rows in a mean and in its variance. Where few decisions
+    changed, their number is uncertain by more than itself: half a row of every kind of change is
+    added to the variance (Agresti and Min).
     """
     z = float(ndtri((1 + level) / 2))
     share, squares = shares
@@ -473,6 +475,8 @@ def _saving(
         # Σ w²·(d − mean)² with d = 0 on the rows that did not change.
         square = float(squares[changed] @ (difference**2 - 2 * mean * difference))
         square += mean**2 * concentration
+        if before is not after:
+            square += (1 + ratio**2) * concentration**2
         half = z * np.sqrt(max(square, 0.0))
         low[i], high[i] = mean - half, mean + half
     return low, high

@@ -112,9 +112,6 @@ class Deliveries:
     def look(self, paths: Sequence[Path]) -> list[Delivery]:
         """The files that are new or have changed, with fingerprints from before they are read."""
         files = self.watch.files
-        for name, old in files.items():
-            if (old.waiting or old.held) and self._is_gone(name):
-                files[name] = replace(old, waiting=0, held=0)
         found = [one for one in map(self._delivery, paths) if one is not None]
         now = {one.name: one.fingerprint for one in found}
         places: dict[str, list[str]] = {}
@@ -146,6 +143,9 @@ class Deliveries:
                 fresh.append(one)
                 equal.append(one.name)
         self._move(moved)
+        for name, old in files.items():
+            if (old.waiting or old.held) and self._is_gone(name):
+                files[name] = replace(old, waiting=0, held=0)
         return fresh
 
     def _delivery(self, path: Path) -> Delivery | None:
