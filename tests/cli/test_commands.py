@@ -64,6 +64,8 @@ def test_counts_are_repetitions_and_weights_are_not(run, data, table, tmp_path):
     path = write_table(repeated, tmp_path / "r.parquet")
     rows = run("evaluate", path, *columns("--json")).json["evaluation"]
     assert counted == rows
+    shown = run("evaluate", file, *columns("--counts", "w", "--resamples", "20")).out
+    assert f": 2,000 lines, {len(repeated):,} rows" in shown
     for name, measure in weighted["metrics"].items():
         if name != "debiased_calibration_error":  # what it subtracts is the noise of fewer rows
             other = rows["metrics"][name]["estimate"]

@@ -324,7 +324,10 @@ def _show(
         ]
         for name, found in result.metrics.items()
     ]
-    title = f"{file}: {prepared.tally.used:,} rows{prepared.left_out()}"
+    size = f"{prepared.tally.used:,} rows"
+    if prepared.columns.counts:
+        size = f"{prepared.tally.used:,} lines, {result.n:,.0f} rows"
+    title = f"{file}: {size}{prepared.left_out()}"
     show_table(title, ["metric", "value", f"{100 * level:g}% interval"], rows)
     say(prepared.classes_line())
     if isinstance(result, Evaluation):
@@ -385,7 +388,7 @@ def _show_groups(groups: dict[str, Any]) -> None:
     )
     say(
         "Worst is the group whose odds are off by the largest factor that its rows support, as a "
-        "whole or in a range of scores."
+        "whole or in a range of scores. Intervals hold for all groups together."
     )
     say(groups["worst_group"]["finding"])
     if len({entry["column"] for entry in groups["groups"]}) > 1:  # segments combine columns
