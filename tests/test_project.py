@@ -154,3 +154,33 @@ def test_actions_of_workflows_are_pinned_by_hash():
     used = [name for text in texts for name in re.findall(r"uses:\s*(\S+)", text)]
     assert len(used) > 5
     assert [name for name in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name)] == []
+
+
+ON_WINDOWS = """
+import os, sys
+for name in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"):
+    sys.modules[name] = None  # Windows has none of them
+sys.path.insert(0, "tests/cli")
+import pytest
+ignored = [f"--ignore=tests/cli/{name}" for name in sys.argv[1].split()]
+sys.exit(pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", *ignored, *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.slow
+def test_what_the_windows_job_collects_imports_nothing_that_only_unix_has():
+    job = (ROOT / ".github/workflows/ci.yml").read_text("utf-8").partition("  elsewhere:")[2]
+    command = re.search(r"pytest -q -m \"not slow\" ((?:tests/\w+\s+)+)", job)
+    folders = command.group(1).split()
+    assert "tests/cli" in folders
+    settings_of_cli = ast.parse((ROOT / "tests/cli/conftest.py").read_text("utf-8"))
+    ignored = next(
+        ast.literal_eval(node.value)
+        for node in ast.walk(settings_of_cli)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "collect_ignore"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", ON_WINDOWS, " ".join(ignored), *folders],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("resource", reason="limits of resources are a matter of Unix")
+
 from support.torture import methods, outcome
 from support.torture_cases import BINARY, CLASSES, LONG
 from trueodds import BetaCalibrator

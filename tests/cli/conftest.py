@@ -28,7 +28,8 @@ if os.name == "nt":
         "test_writing.py",
     ]
 LACKING = {
-    "win32": r"os\.(mkfifo|getuid|kill)|fcntl|SIGKILL|symlink_to|chmod|/dev/|import resource",
+    "win32": r"os\.(fork|mkfifo|getuid|kill)|run_killed|fcntl|SIGKILL|symlink_to|chmod|/dev/|"
+    r"import resource",
     "darwin": r"/dev/full|/proc/|os\.fsdecode",  # names of files are UTF-8 there
 }
 """What a system has not, or allows administrators only; tests that use it are skipped there."""
