@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueodds import ScoreTable
 from trueodds.exceptions import InputError

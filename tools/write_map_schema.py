@@ -17,8 +17,7 @@ from trueodds.inputs import InputScale
 from trueodds.maps import CalibrationMap
 from trueodds.maps._base import SHARED, BinaryMap
 from trueodds.maps._binary import LARGEST_LOG_ODDS
-from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT
-from trueodds.maps._classes import LEAST_SHARE
+from trueodds.maps._classes import LARGEST_COEFFICIENT as COEFFICIENT_LIMIT, LEAST_SHARE
 from trueodds.maps._group import LARGEST_EFFECT
 from trueodds.maps._json import FORMAT, VERSION
 from trueodds.maps._metadata import FINGERPRINT, LONGEST_TEXT, LOSSES, METADATA_KEYS, TIME

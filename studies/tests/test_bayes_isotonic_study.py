@@ -9,8 +9,7 @@ import pytest
 
 from trueodds_studies import Claim, find_study, run_study
 from trueodds_studies._study import Results
-from trueodds_studies.papers.bayes_isotonic import extras
-from trueodds_studies.papers.bayes_isotonic import study as bayes_isotonic
+from trueodds_studies.papers.bayes_isotonic import extras, study as bayes_isotonic
 from trueodds_studies.papers.bayes_isotonic.claims import claims
 from trueodds_studies.papers.bayes_isotonic.findings import COMPARED, Findings, Gap, Share
 from trueodds_studies.papers.bayes_isotonic.models import MODELS, RealAdaBoost, held_out_scores

@@ -10,8 +10,7 @@ import pytest
 from trueodds_studies import find_study, run_study
 from trueodds_studies._report import Claim
 from trueodds_studies._study import Results
-from trueodds_studies.papers.beta import claims, extras, figures, running_time
-from trueodds_studies.papers.beta import study as beta
+from trueodds_studies.papers.beta import claims, extras, figures, running_time, study as beta
 from trueodds_studies.papers.beta.claims import judged
 from trueodds_studies.papers.beta.numbers import (
     AUTHORS_RANKS,

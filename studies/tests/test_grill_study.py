@@ -9,9 +9,11 @@ import pytest
 from trueodds_studies import Scratch, find_study, run_study
 from trueodds_studies._study import Results
 from trueodds_studies._task import Task
-from trueodds_studies.papers.grill import report as grill_report
-from trueodds_studies.papers.grill import scores as grill_scores
-from trueodds_studies.papers.grill import study as grill
+from trueodds_studies.papers.grill import (
+    report as grill_report,
+    scores as grill_scores,
+    study as grill,
+)
 from trueodds_studies.papers.grill.judge import Difference, all_lower
 from trueodds_studies.papers.grill.numbers import (
     CLIPS,

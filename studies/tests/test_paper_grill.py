@@ -15,8 +15,7 @@ from trueodds.exceptions import ConvergenceWarning, InputError
 from trueodds.maps import CharcoalGrillMap
 from trueodds.numerics.charcoal_grill import ClassCoals, CoalRows, Layout, loss_and_gradient
 from trueodds.numerics.logistic_regression import fit_logistic
-from trueodds_studies.papers.grill import PaperGrill
-from trueodds_studies.papers.grill import paper_grill as paper
+from trueodds_studies.papers.grill import PaperGrill, paper_grill as paper
 from trueodds_studies.papers.grill.paper_grill import (
     LEAST_POSITIVE,
     _objective,

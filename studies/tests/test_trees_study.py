@@ -12,8 +12,7 @@ from scipy.stats import norm
 
 from trueodds_studies import find_study, run_study
 from trueodds_studies._study import Results
-from trueodds_studies.papers.trees import learners
-from trueodds_studies.papers.trees import study as trees
+from trueodds_studies.papers.trees import learners, study as trees
 from trueodds_studies.papers.trees.compared import Compared
 from trueodds_studies.papers.trees.learners import logit_boost, rbf_svm, weka_naive_bayes
 from trueodds_studies.papers.trees.numbers import (

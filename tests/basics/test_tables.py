@@ -5,10 +5,16 @@ import re
 import numpy as np
 import pytest
 
-from trueodds import GroupCalibrator, compare_calibrators
+from trueodds import GroupCalibrator, ScoreTable, compare_calibrators
 from trueodds.basics.tables import Tabular
 from trueodds.decisions import decision_curve
-from trueodds.metrics import brier_score, confidence_interval, validation_report
+from trueodds.metrics import (
+    brier_score,
+    confidence_interval,
+    evaluate_classes,
+    evaluate_counts,
+    validation_report,
+)
 from trueodds.model_selection import validate_model
 
 RNG = np.random.default_rng(0)
@@ -27,6 +33,8 @@ def results():
         "effects": group.effects_,
         "bootstrap": validate_model(LogisticRegression(), P[:, None], Y, n_resamples=5),
         "comparison": compare_calibrators(P, Y, calibrators=["beta", "logistic"], cv=2),
+        "evaluation": evaluate_counts(ScoreTable.from_arrays(P, Y)),
+        "classes": evaluate_classes(Y + (P > 0.8), np.stack([1 - P, P / 2, P / 2], axis=1)),
         "interval": confidence_interval(brier_score, Y, P, n_resamples=50, random_state=0),
     }
 
@@ -43,7 +51,17 @@ def unescaped(cell):
 
 
 @pytest.mark.parametrize(
-    "kind", ["validation", "decisions", "effects", "bootstrap", "comparison", "interval"]
+    "kind",
+    [
+        "validation",
+        "decisions",
+        "effects",
+        "bootstrap",
+        "comparison",
+        "evaluation",
+        "classes",
+        "interval",
+    ],
 )
 def test_every_result_with_rows_is_a_frame_and_the_same_table_in_markdown_and_latex(tables, kind):
     result = tables[kind]
@@ -69,6 +87,15 @@ def test_an_interval_is_printed_as_a_paper_prints_it(tables):
     assert f"{interval}" == str(interval)
     assert "{:.3f} & {:.3f} to {:.3f}".format(*numbers) in interval.to_latex()
     assert r"estimate & interval \\" in interval.to_latex()
+
+
+def test_an_evaluation_is_a_table_of_its_metrics(tables):
+    table, found = tables["evaluation"].to_latex(), tables["evaluation"].metrics
+    assert r"metric & estimate & interval \\" in table
+    one = found["brier_score"]
+    assert rf"brier\_score & {one.estimate:.3f} & {one.low:.3f} to {one.high:.3f} \\" in table
+    one = found["expected_calibration_error"]  # it has no interval
+    assert rf"expected\_calibration\_error & {one.estimate:.3f} & -- \\" in table
 
 
 def test_names_are_text_in_latex(tables):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import expit, logit, ndtri
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from support.naive_isotonic import fixture_table, read_columns
-from trueodds.calibrators._bayesian_isotonic import BayesianIsotonicCalibrator
-from trueodds.calibrators._bayesian_isotonic import calibrator as bayesian_isotonic
+from trueodds.calibrators._bayesian_isotonic import (
+    BayesianIsotonicCalibrator,
+    calibrator as bayesian_isotonic,
+)
 from trueodds.calibrators._bayesian_isotonic.bounds import isotonic_bounds
 from trueodds.calibrators._bayesian_isotonic.chains import (
     effective_sample_size,

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.metrics import roc_auc_score
 
 from support.naive_isotonic import FIXTURE_SETS, naive_bbq, read_columns

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from trueodds.calibrators._quadratic import QuadraticFit as Fit
-from trueodds.calibrators._quadratic import fit_quadratic
+from trueodds.calibrators._quadratic import QuadraticFit as Fit, fit_quadratic
 from trueodds.inputs import Weights
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.rows import Rows

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.monitor_under_faults import run_all
+from trueodds import CalibrationMonitor
+from trueodds.exceptions import StateFormatError
 from trueodds.maps import IdentityMap
 from trueodds.watch import rows_seen, state
 
@@ -547,7 +549,7 @@ def test_a_state_that_another_run_has_changed_is_not_replaced(watch, monkeypatch
 def test_a_run_that_waits_too_long_counts_nothing(watch, monkeypatch):
     import fcntl
 
-    monkeypatch.setattr("trueodds.cli.watch.run.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("trueodds.cli.watch.reader.LOCK_SECONDS", 0.1)
     deliver(0)
     with Path(".s.json.lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
@@ -580,11 +582,11 @@ def test_long_names_and_texts_are_saved_so_that_they_can_be_read(folder, run):
 
 def test_rows_appended_while_a_file_is_read_are_counted_by_the_next_run(watch, monkeypatch):
     """The append comes between the fingerprint and the rows; the last line is half written."""
-    from trueodds.cli.watch import run
+    from trueodds.cli.watch import reader as module
 
     p, y = rows_of(0)
     write("a.csv", p[:300], y[:300], day_name(0))
-    reader = run.read_once
+    reader = module.read_once
     added = []
 
     def append(*arguments):
@@ -595,7 +597,7 @@ def test_rows_appended_while_a_file_is_read_are_counted_by_the_next_run(watch, m
                 stream.write(added[0])
         return found
 
-    monkeypatch.setattr(run, "read_once", append)
+    monkeypatch.setattr(module, "read_once", append)
     assert watch("a.csv").json["rows"] == 300
     write("a.csv", p, y, day_name(0))
     result = watch("a.csv")
@@ -610,3 +612,17 @@ def test_no_row_is_lost_by_appends_concurrent_runs_and_kills():
         "pairs": {0},
         "kills": {0},
     }
+
+
+def test_a_file_from_before_1970_is_counted_once(watch):
+    write("a.csv", *rows_of(0))
+    os.utime("a.csv", (-1e8, -1e8))
+    assert watch("a.csv", timed=False).json["rows"] == PER_DAY
+    assert watch("a.csv", timed=False).json["rows"] == PER_DAY
+
+
+def test_the_state_of_a_job_is_not_read_as_that_of_a_monitor(watch):
+    write("a.csv", *rows_of(0))
+    watch("a.csv", timed=False)
+    with pytest.raises(StateFormatError, match=r"use trueodds.watch.Watch.load\(path\).monitor"):
+        CalibrationMonitor.load("s.json")

@@ -369,8 +369,8 @@ def test_lines_in_two_runs_equal_lines_in_one(folder, feed):
 def test_lines_killed_anywhere_go_on_bit_for_bit(folder, monkeypatch):
     """The input goes on after the last line of the state; the answers have each line once."""
     given = lines(45)
-    monkeypatch.setattr("trueodds.cli.watch.lines.READ_BYTES", 300)
-    monkeypatch.setattr("trueodds.cli.watch.lines.LONGEST_WAIT", 7)
+    monkeypatch.setattr("trueodds.watch.lines.READ_BYTES", 300)
+    monkeypatch.setattr("trueodds.watch.lines.LONGEST_WAIT", 7)
     words = [*STDIN, "-o", "f.jsonl"]
     kills = 0
     for moment in range(12, 400, 9):
@@ -420,7 +420,6 @@ def test_a_burst_is_saved_at_the_latest_after_1000_lines(folder, answers):
         sender.join()
     state = StreamWatch.load("s.json")
     assert state.lines >= last["line"] - 1000
-    assert state.lines % 1000 == 0
     assert state.online.n_pending == state.lines
 
 

@@ -111,7 +111,7 @@ def sql_engine(request):
 
 @pytest.fixture
 def nothing_fits_into_sql(monkeypatch):
-    monkeypatch.setattr("trueodds.export._sql.render.MOST_NODES", 0)
+    monkeypatch.setattr("trueodds.export.sql.render.MOST_NODES", 0)
 
 
 @pytest.mark.usefixtures("nothing_fits_into_sql")

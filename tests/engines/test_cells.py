@@ -4,8 +4,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueodds.engines.cells import ScoreCells, cells_for
 from trueodds.engines.group import group_scores

@@ -8,7 +8,7 @@ import pytest
 
 from support.map_examples import examples, tree_of
 from trueodds.calibrators import all_calibrators
-from trueodds.export._sql import dialect_limits
+from trueodds.export.sql import dialect_limits
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, OneVsRestMap, StepMap, TreeMap
 from trueodds.testing._sample import binary_sample, fit, multiclass_sample
 
@@ -76,7 +76,7 @@ def test_numbers_are_read_as_the_same_float64():
 
 
 def sqlite_writer():
-    from trueodds.export._sql.render import _SqlWriter
+    from trueodds.export.sql.render import _SqlWriter
 
     return _SqlWriter(["p"], {}, "sqlite", "probability")
 

@@ -22,8 +22,8 @@ from sql_lexer import tokens
 from support.map_examples import examples, tree_of
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
-from trueodds.export._sql import render as _sql
-from trueodds.export._sql.named_parts import least_nodes, shared_layers
+from trueodds.export.sql import render as _sql
+from trueodds.export.sql.named_parts import least_nodes, shared_layers
 from trueodds.maps import (
     CharcoalSoftmaxMap,
     IdentityMap,

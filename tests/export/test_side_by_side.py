@@ -4,7 +4,7 @@ import numpy as np
 import onnxruntime
 
 from trueodds.export import render_onnx
-from trueodds.export._onnx.side_by_side import side_by_side
+from trueodds.export.onnx.side_by_side import side_by_side
 from trueodds.maps import LogOddsCurveMap, LogOddsMap, PiecewiseLinearMap, StepMap
 
 P = np.concatenate([[0.0, 1.0, 1e-20, 0.5], np.random.default_rng(0).random(500)])

@@ -52,7 +52,7 @@ from trueodds import (
 )
 from trueodds.exceptions import InputError, UncheckedGraphWarning
 from trueodds.export import to_onnx
-from trueodds.export._onnx import classifier, trees
+from trueodds.export.onnx import classifier, trees
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),

@@ -5,8 +5,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import betaln, expit, ndtr
 
 from trueodds.kernels.elementary import (

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit, roots_hermitenorm
-from scipy.stats import beta as beta_distribution
-from scipy.stats import binom
+from scipy.stats import beta as beta_distribution, binom
 
 from trueodds.kernels.binnings import draw_binnings, sum_over_binnings
 from trueodds.kernels.laplace import LogisticModels, mean_probabilities, standard_deviations

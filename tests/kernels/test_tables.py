@@ -4,8 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import expit
 
 from trueodds.kernels.tables import (

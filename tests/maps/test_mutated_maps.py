@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import trueodds
 from support.mutate_maps import EXPORTED, check_map, examples, map_mutator, try_text

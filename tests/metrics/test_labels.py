@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import brier_score_loss, roc_auc_score
-from sklearn.metrics import log_loss as sklearn_log_loss
+from sklearn.metrics import brier_score_loss, log_loss as sklearn_log_loss, roc_auc_score
 
 from trueodds import AutoCalibrator
 from trueodds.decisions import guaranteed_threshold

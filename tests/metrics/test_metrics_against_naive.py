@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from metric_samples import binary, several, whole_weight
 
 from support import naive_metrics as naive

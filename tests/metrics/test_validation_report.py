@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -390,3 +391,10 @@ def test_groups_have_a_table_of_their_own(sample):
     assert found.to_markdown().count("|---|---|---|---|---|---|---|") == 1
     assert json.loads(json.dumps(found.to_dict()))["groups"][0]["value"] == "below 20"
     assert plain.to_dict()["groups"] == []
+
+
+def test_a_slope_with_weights_at_the_limits_of_float64_warns_of_nothing():
+    p, y = [0.5, 1.0, 1 - 1e-16, 1e-16], [0, 1, 0, 1]
+    weight = [2.5e-73, 2e-37, 7e-39, 8.442194637851236e284]
+    with suppress(InputError):
+        assert np.isfinite(metrics.calibration_slope(y, p, sample_weight=weight))

@@ -8,8 +8,7 @@ import pytest
 import trueodds
 from trueodds.exceptions import InputError
 from trueodds.metrics import brier_score, confidence_interval, log_loss, observed_expected_ratio
-from trueodds.model_selection import _folds as fold_losses_module
-from trueodds.model_selection import compare_calibrators, fit_metadata
+from trueodds.model_selection import _folds as fold_losses_module, compare_calibrators, fit_metadata
 
 
 @pytest.fixture

@@ -134,8 +134,9 @@ def test_the_width_of_an_interval_is_that_of_a_gaussian_mixture(name, size):
         (expit(logit(LEVELS) + 0.5), "shift", 0),
         (expit(0.4 * logit(LEVELS)), "refit", 1),
         ([0.3, 0.02, 0.6, 0.3, 0.95], "refit", 2),
+        ([0.0, 0.5, 0.3, 0.2, 1.0], "refit", 2),
     ],
-    ids=["shift", "line", "frequencies"],
+    ids=["shift", "line", "frequencies", "none and all"],
 )
 def test_the_gain_of_an_action_is_less_by_one_for_each_parameter(truth, action, best):
     """Akaike's estimate; a parameter that is fitted to n rows costs 1/(2·n) on each new one."""
@@ -297,3 +298,26 @@ def test_forecasts_that_are_too_extreme_are_a_slope_without_expected_and_observe
     true = 1 / (1 + np.exp(-2.2 * np.log(p / (1 - p))))
     regions = CalibrationMonitor().update(p, rng.random(6000) < true).regions
     assert [place.direction for place in regions if place.kind == "slope"] == ["not extreme enough"]
+
+
+@pytest.mark.parametrize("kind", ["sample_weight", "counts"])
+def test_rows_of_no_weight_at_all_are_rows_that_say_nothing(kind):
+    p, y = stream(300, shift=0.5)
+    plain = CalibrationMonitor().update(p, y)
+    more = CalibrationMonitor().update(p, y).update([0.2, 0.9], [1, 0], **{kind: [0, 0]})
+    assert more.n_rows == 302
+    found, expected = more.miscalibration(1), plain.miscalibration(1)
+    assert (found.weight, found.observed) == (expected.weight, expected.observed)
+    # Stakes are put on starts after them, so that the evidence is nearly the same.
+    assert more.e_value == pytest.approx(plain.e_value, rel=0.01)
+
+
+def test_times_of_several_types_keep_their_types():
+    p, y = stream(64)
+    times = [17, "later", *[None] * 61, 3.5]
+    monitor = CalibrationMonitor().update(p, y, time=times).update(0.3, 0, time="end")
+    assert monitor.last_time == "end"
+    assert monitor.to_dict()["stream"]["history"]["moments"] == [17, "end"]
+    single = CalibrationMonitor().update([0.3, 0.4], [0, 1], time=[1, "a"])
+    assert single.to_dict()["stream"]["history"]["moments"] == [1]
+    assert single.last_time == "a"

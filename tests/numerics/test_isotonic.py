@@ -3,8 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from support.naive_isotonic import min_max
 from trueodds.numerics.isotonic import block_means, isotonic_fit, laplace_ends

@@ -7,8 +7,7 @@ from decimal import Decimal, getcontext
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueodds.calibrators._charcoal_grill.fit import GrillRows
 from trueodds.numerics.log_odds import (

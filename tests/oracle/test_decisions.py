@@ -8,8 +8,7 @@ from scipy import optimize, special, stats
 
 from oracle import oracles, samples
 from oracle.figures import Near
-from trueodds import LogisticCalibrator, decisions
-from trueodds import stats as statistics
+from trueodds import LogisticCalibrator, decisions, stats as statistics
 
 SAMPLES = [one for one in samples.all_samples() if one.w is None]
 NAMES = [one.name for one in SAMPLES]

@@ -7,8 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import beta, binom
 
 from trueodds.decisions import guaranteed_threshold, guaranteed_thresholds

@@ -19,8 +19,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import trueodds
-from readings.test_groups import FORMATS, ids, write
-from readings.test_groups import READINGS as COLUMNS
+from readings.test_groups import FORMATS, READINGS as COLUMNS, ids, write
 from readings.test_metric_weights import CASES, IDS, result
 from support.threads_under_load import objects
 from trueodds import CalibrationMonitor, metrics

@@ -177,7 +177,7 @@ def run_all(
     """How many trials of each kind lost how many rows."""
     from trueodds.maps import IdentityMap
 
-    for library in ("duckdb", "pyarrow", "trueodds.cli.watch.run", "trueodds.watch.forecasts"):
+    for library in ("duckdb", "pyarrow", "trueodds.cli.watch.reader", "trueodds.watch.forecasts"):
         import_module(library)  # once, before the children
     generator = random.Random(seed)  # noqa: S311
     kinds = ("appends", "pairs", "kills", "streams")

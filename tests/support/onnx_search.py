@@ -13,8 +13,8 @@ import numpy as np
 import onnxruntime
 
 from trueodds.basics.warned import ignored_warnings
-from trueodds.export._onnx.check import Check
-from trueodds.export._onnx.model import _computes_in_float32
+from trueodds.export.onnx.check import Check
+from trueodds.export.onnx.model import _computes_in_float32
 from trueodds.inputs import Floats
 
 Pair = tuple[Floats, Floats]

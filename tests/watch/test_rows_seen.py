@@ -6,8 +6,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from trueodds import CalibrationMonitor, OnlineCalibrator, state_file
 from trueodds.exceptions import InputError, StateFormatError

@@ -41,7 +41,7 @@ class Tabular:
         header = [name.replace("_", " ") for name in shown]
         cells = [
             [
-                f"{_cell(row[name], digits)} to {_cell(row[pairs[name]], digits)}"
+                _interval(row[name], row[pairs[name]], digits)
                 if name in pairs
                 else _cell(row[name], digits)
                 for name in left
@@ -64,6 +64,11 @@ def _cell(value: Any, digits: int) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     return str(value)
+
+
+def _interval(low: Any, high: Any, digits: int) -> str:
+    ends = _cell(low, digits), _cell(high, digits)
+    return " to ".join(ends) if ends != ("–", "–") else "–"
 
 
 def in_markdown(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

@@ -38,6 +38,7 @@ _HOMES = {
     "all_calibrators": "._shared.registry",
     "calibrator_names": "._shared.registry",
     "default_method": "._shared.registry",
+    "effects_of": "._group.effects",
     "find_calibrator": "._shared.registry",
     "fit_curve": "..numerics.saturated",
     "logistic_intervals": "._acp",

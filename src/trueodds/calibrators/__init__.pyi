@@ -16,6 +16,7 @@ from trueodds.calibrators._ensemble_temperature import EnsembleTemperatureCalibr
 from trueodds.calibrators._group import GroupCalibrator as GroupCalibrator
 from trueodds.calibrators._group.effects import GroupEffect as GroupEffect
 from trueodds.calibrators._group.effects import GroupEffects as GroupEffects
+from trueodds.calibrators._group.effects import effects_of as effects_of
 from trueodds.calibrators._histogram import HistogramCalibrator as HistogramCalibrator
 from trueodds.calibrators._identity import IdentityCalibrator as IdentityCalibrator
 from trueodds.calibrators._isotonic import IsotonicCalibrator as IsotonicCalibrator

@@ -9,8 +9,7 @@ from trueodds.calibrators import Calibrator
 from trueodds.calibrators._shared.softmax import structured_map
 from trueodds.exceptions import ConvergenceWarning, MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
-from trueodds.maps import AverageMap, CalibrationMap, IdentityMap
-from trueodds.maps._formulas import as_pair
+from trueodds.maps import AverageMap, CalibrationMap, IdentityMap, as_pair
 from trueodds.numerics.magnitude import spread_unit
 from trueodds.numerics.structured_softmax.pool import Member, fit_pool
 from trueodds.numerics.structured_softmax.rows import (

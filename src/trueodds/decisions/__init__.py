@@ -1,15 +1,20 @@
-"""Decisions: thresholds, costs, net benefit, and changes of the base rate."""
+"""Decisions: thresholds, costs, net benefit, and changes of the base rate.
+
+Names imported twice (``as``) are for other packages of this library.
+"""
 
 from trueodds.decisions._costs import (
     CostCurve,
     best_decision,
     cost_curve,
+    costs_by_ratio as costs_by_ratio,
     expected_cost,
     optimal_threshold,
     realized_cost,
 )
 from trueodds.decisions._decision_curve import BenefitCurve, DecisionCurve, decision_curve
 from trueodds.decisions._guarantees import (
+    Risk as Risk,
     ThresholdGuarantee,
     guaranteed_threshold,
     guaranteed_thresholds,

@@ -14,8 +14,7 @@ from trueodds.engines.batches import duckdb_batches, ibis_batches, spark_batches
 from trueodds.engines.frames import check_columns, open_frame
 from trueodds.exceptions import InputError, SqlTooLargeError
 from trueodds.inputs import Floats, as_names, category_texts
-from trueodds.maps import CalibrationMap
-from trueodds.maps._formulas import feature_columns, formula_of, score_names, usable_rows
+from trueodds.maps import CalibrationMap, feature_columns, formula_of, score_names, usable_rows
 from trueodds.maps.features import series_values
 
 __all__ = ["apply_map"]
@@ -168,7 +167,7 @@ class _Plan:
         return self.map.to_sql(self.scores, dialect=dialect, features=columns or None)
 
     def selections(self, dialect: Any) -> list[str]:
-        from trueodds.export._sql.render import quoted
+        from trueodds.export import quoted
 
         names = [quoted(name, dialect) for name in self.output]
         return [f"{sql} AS {name}" for sql, name in zip(self.sql(dialect), names, strict=True)]

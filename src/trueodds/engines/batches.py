@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueodds.exceptions import InputError
-from trueodds.export._sql.render import quoted
+from trueodds.export import quoted
 from trueodds.inputs import Floats
 from trueodds.maps.features import series_values
 

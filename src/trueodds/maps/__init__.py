@@ -2,11 +2,14 @@
 
 A map is independent of fitting. It is called on scores, saved with :meth:`CalibrationMap.save`,
 and read back with :func:`load`. The file format is described in ``docs/map-format.md``.
+
+Names imported twice (``as``) are for other packages of this library.
 """
 
 from trueodds.maps._band import Band
 from trueodds.maps._base import BoundMap, CalibrationMap
 from trueodds.maps._binary import (
+    LARGEST_LOG_ODDS as LARGEST_LOG_ODDS,
     LogOddsCurveMap,
     LogOddsMap,
     PiecewiseLinearMap,
@@ -21,8 +24,24 @@ from trueodds.maps._classes import (
     SoftmaxMap,
     StructuredSoftmaxMap,
 )
-from trueodds.maps._group import GroupMap, GroupTerm
-from trueodds.maps._tree import TreeMap
+from trueodds.maps._formulas import (
+    as_pair as as_pair,
+    feature_columns as feature_columns,
+    formula_of as formula_of,
+    score_names as score_names,
+    usable_rows as usable_rows,
+)
+from trueodds.maps._group import (
+    SCORE as SCORE,
+    GroupMap,
+    GroupTerm,
+    base_log_odds as base_log_odds,
+    codes_of_categories as codes_of_categories,
+    codes_of_numbers as codes_of_numbers,
+    codes_of_scores as codes_of_scores,
+    standardized as standardized,
+)
+from trueodds.maps._tree import TreeMap, branch_text as branch_text, children_of as children_of
 
 __all__ = [
     "AverageMap",

@@ -23,8 +23,8 @@ from trueodds.export.expressions import (
     log,
     maximum,
     minimum,
+    sigmoid as sigmoid_expression,
 )
-from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.inputs import Floats, check_choice, check_increasing, check_unit_interval
 from trueodds.kernels.maps import (
     apply_log_odds,

@@ -23,9 +23,9 @@ from trueodds.export.expressions import (
     exp,
     log,
     maximum,
+    sigmoid as sigmoid_expression,
     total,
 )
-from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.inputs import Floats, check_choice, positive_column
 from trueodds.kernels.maps import apply_charcoal_grill
 from trueodds.maps._base import BinaryMap, CalibrationMap

@@ -22,9 +22,9 @@ from trueodds.export.expressions import (
     log,
     maximum,
     minimum,
+    sigmoid as sigmoid_expression,
     total,
 )
-from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.inputs import Floats, as_tuple
 from trueodds.kernels.maps import apply_softmax, safe_logit_floor, safe_logit_limit
 from trueodds.maps._base import BinaryMap, CalibrationMap

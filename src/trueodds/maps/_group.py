@@ -24,9 +24,9 @@ from trueodds.export.expressions import (
     exp,
     log,
     maximum,
+    sigmoid as sigmoid_expression,
     total,
 )
-from trueodds.export.expressions import sigmoid as sigmoid_expression
 from trueodds.inputs import Floats, as_tuple, positive_column
 from trueodds.maps import _json
 from trueodds.maps._base import CalibrationMap

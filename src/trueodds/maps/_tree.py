@@ -14,6 +14,7 @@ from trueodds.exceptions import InputError, MapFormatError
 from trueodds.export import Expression, Feature
 from trueodds.export.expressions import (
     INFINITE,
+    Any as AnyOf,
     Choose,
     Condition,
     Constant,
@@ -22,7 +23,6 @@ from trueodds.export.expressions import (
     FeatureIs,
     FeatureMissing,
 )
-from trueodds.export.expressions import Any as AnyOf
 from trueodds.inputs import Floats, as_tuple, check_integer, positive_column
 from trueodds.kernels.maps import linear_probabilities, route
 from trueodds.maps import _json

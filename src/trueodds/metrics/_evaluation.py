@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueodds.basics.tables import Tabular
 from trueodds.exceptions import InputError
 from trueodds.inputs import (
     Labels,
@@ -86,8 +87,21 @@ def _measured(
     return found
 
 
+class _Measured(Tabular):
+    """An evaluation as a table of its metrics."""
+
+    metrics: dict[str, MetricInterval]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """``metric``, ``estimate``, ``low`` and ``high`` of each metric."""
+        return [
+            {"metric": name, "estimate": one.estimate, "low": one.low, "high": one.high}
+            for name, one in self.metrics.items()
+        ]
+
+
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(_Measured):
     """The result of :func:`evaluate_counts`.
 
     Attributes
@@ -316,7 +330,7 @@ def _curve(
 
 
 @dataclass(frozen=True, eq=False)
-class ClassEvaluation:
+class ClassEvaluation(_Measured):
     """The result of :func:`evaluate_classes`.
 
     Attributes

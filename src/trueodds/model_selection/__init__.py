@@ -14,6 +14,7 @@ _HOMES = {
     "UpdateStep": "._update",
     "compare_calibrators": "._comparison",
     "fit_metadata": "._fit_metadata",
+    "rows_metadata": "._fit_metadata",
     "update_model": "._update",
     "validate_model": "._validate_model",
 }

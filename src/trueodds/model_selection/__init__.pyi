@@ -4,6 +4,7 @@ from trueodds.model_selection._calibrated_classifier import CalibratedClassifier
 from trueodds.model_selection._comparison import CalibratorComparison as CalibratorComparison
 from trueodds.model_selection._comparison import compare_calibrators as compare_calibrators
 from trueodds.model_selection._fit_metadata import fit_metadata as fit_metadata
+from trueodds.model_selection._fit_metadata import rows_metadata as rows_metadata
 from trueodds.model_selection._update import ModelUpdate as ModelUpdate
 from trueodds.model_selection._update import UpdateStep as UpdateStep
 from trueodds.model_selection._update import update_model as update_model

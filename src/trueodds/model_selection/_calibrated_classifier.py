@@ -429,19 +429,19 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 "a calibrated model of several labels has no ONNX graph yet; export the model, and "
                 "the map of each label: calibrated_classifiers_[0].calibrators[k].map_."
             )
-        from trueodds.export._onnx import classifier
+        from trueodds.export.onnx import classifier
 
         return functools.partial(classifier.parse, self)
 
     def onnx_shape_calculator(self) -> Any:
         """Called by skl2onnx: the shapes of the outputs."""
-        from trueodds.export._onnx import classifier
+        from trueodds.export.onnx import classifier
 
         return classifier.set_shapes
 
     def onnx_converter(self) -> Any:
         """Called by skl2onnx: how the graph is written; see :func:`trueodds.export.to_onnx`."""
-        from trueodds.export._onnx import classifier
+        from trueodds.export.onnx import classifier
 
         return classifier.convert
 

@@ -21,8 +21,7 @@ from trueodds.inputs import (
     check_number,
     validate_scores,
 )
-from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
-from trueodds.maps._binary import LARGEST_LOG_ODDS
+from trueodds.maps import LARGEST_LOG_ODDS, CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
 from trueodds.metrics import calibration_slope
 from trueodds.numerics.glm import LogisticModel, fit_logistic_model, log_likelihood
 from trueodds.numerics.log_odds import log_odds, sigmoid

@@ -108,7 +108,7 @@ class Axes:
             if largest <= 1e-14 * abs(center):
                 scale[i] = np.inf
             else:  # in two steps: squares of large numbers would overflow
-                scale[i] = largest * np.sqrt((column / largest) ** 2 @ share)
+                scale[i] = largest * np.sqrt((column / largest) ** 2 @ share) or np.inf
             column /= scale[i]
         return cls(matrix, centers, scale, intercept)
 

@@ -29,7 +29,7 @@ from trueodds.inputs import (
 )
 from trueodds.kernels.online import clipped_log_odds, clipped_log_odds_into
 from trueodds.maps import CalibrationMap, IdentityMap, LogOddsCurveMap, OneVsRestMap
-from trueodds.monitoring._rows import as_rows, label_codes, stream_weights
+from trueodds.monitoring import as_rows, label_codes, stream_weights
 from trueodds.numerics.log_odds import sigmoid
 from trueodds.numerics.softmax.logits import one_vs_rest_scores
 from trueodds.online._curve import sample_curve

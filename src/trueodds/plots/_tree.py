@@ -15,8 +15,7 @@ from trueodds.inputs import (
     check_integer,
     validate_scores,
 )
-from trueodds.maps import TreeMap
-from trueodds.maps._tree import branch_text, children_of
+from trueodds.maps import TreeMap, branch_text, children_of
 from trueodds.plots._look import (
     NEUTRAL,
     Picture,

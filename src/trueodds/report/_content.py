@@ -20,7 +20,7 @@ import trueodds
 from trueodds.basics.files import as_path, write_text
 from trueodds.basics.warned import collected_warnings
 from trueodds.calibrators import default_method
-from trueodds.decisions._guarantees import Risk
+from trueodds.decisions import Risk
 from trueodds.inputs import (
     Floats,
     InputScale,

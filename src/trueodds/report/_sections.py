@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueodds.decisions import decision_curve, guaranteed_threshold
-from trueodds.decisions._costs import costs_by_ratio
-from trueodds.decisions._guarantees import Risk
+from trueodds.decisions import Risk, costs_by_ratio, decision_curve, guaranteed_threshold
 from trueodds.estimator import unfitted
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, GroupColumn, InputScale, band_ends

@@ -71,6 +71,13 @@ class Piece:
     held: npt.NDArray[np.bool_]
     expired: npt.NDArray[np.bool_]
 
+    @classmethod
+    def of_labels(cls, period: str, ids: npt.NDArray[Any], codes: Labels, first: int) -> Piece:
+        """Labels without scores; ``first`` is the place of the first one."""
+        n, no = len(ids), np.zeros(len(ids), dtype=bool)
+        at, file = np.arange(first, first + n), np.zeros(n, dtype=np.int32)
+        return cls(period, False, None, None, None, codes, None, None, ids, None, at, file, no, no)
+
     def part(self, rows: Any, period: str = "", late: bool = False) -> Piece:
         """Return some of the rows, selected by a slice or by their numbers."""
         own = {name: value for name, value in vars(self).items() if name not in ("period", "late")}

@@ -6,8 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 

@@ -21,8 +21,7 @@ from trueodds.calibrators._group.effects import GroupEffects, effects_of, featur
 from trueodds.calibrators._shared.arithmetic import errors_as_input_errors
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats, as_tuple, validate_scores
-from trueodds.maps import CalibrationMap, GroupMap, GroupTerm
-from trueodds.maps._group import base_log_odds, standardized
+from trueodds.maps import CalibrationMap, GroupMap, GroupTerm, base_log_odds, standardized
 from trueodds.maps.features import FeatureSpace
 from trueodds.numerics.label_targets import binary_targets, class_targets
 from trueodds.rows import Rows

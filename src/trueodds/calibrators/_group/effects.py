@@ -11,8 +11,7 @@ import numpy as np
 
 from trueodds.basics.tables import Tabular
 from trueodds.inputs import Floats, group_names, number_texts
-from trueodds.maps import GroupMap, GroupTerm
-from trueodds.maps._group import SCORE
+from trueodds.maps import SCORE, GroupMap, GroupTerm
 
 __all__ = ["GroupEffect", "GroupEffects", "effects_of"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy
 
 from trueodds.inputs import Floats
-from trueodds.maps._group import SCORE, codes_of_categories, codes_of_numbers, codes_of_scores
+from trueodds.maps import SCORE, codes_of_categories, codes_of_numbers, codes_of_scores
 
 __all__ = [
     "Levels",

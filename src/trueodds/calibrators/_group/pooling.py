@@ -259,7 +259,7 @@ class Pooling:
         approximate, _, _ = _given_deviations(quadratic[small], pull[small], deviations)
         block.correction = (exact - approximate) * (total / float(mass[small].sum()))
 
-    def widened(self, prior: Prior, turns: int) -> Pooling:
+    def with_prior(self, prior: Prior, turns: int) -> Pooling:
         """The same posterior with another prior, without another look at the rows."""
         other = copy.copy(self)
         other.prior = prior

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import scipy
@@ -18,14 +19,12 @@ from trueodds.calibrators._group.levels import (
 )
 from trueodds.calibrators._group.pooling import Pooling, Prior, log_evidence
 from trueodds.inputs import Floats
-from trueodds.maps._group import SCORE
+from trueodds.maps import SCORE
 
 __all__ = ["MOST_LEVELS", "Features", "fit_effects"]
 
 PRIOR = Prior(shift=0.6, slope=0.95, interaction=0.9)
 """Probabilities that a kind of effect is absent."""
-WIDE_PRIOR = Prior(shift=0.02, slope=0.5, interaction=0.5)
-"""The same for the variances of forecasts."""
 INTERVAL_PRIOR = Prior(shift=0.01, slope=0.8, interaction=0.8, even=True)
 """The same for intervals. The prior of a shift's deviation is uniform from 0 (Gelman, 2006): 0.01
 is the width of the grid's first cell. Intervals with a prior for small effects are too narrow."""
@@ -187,22 +186,21 @@ def _fit_many(offset: Floats, z: Floats, y: Floats, weight: Floats, features: Fe
 
 
 def _add_interactions(pooling: Pooling, features: Features) -> None:
-    """Pairs of features, and pairs that are in with one feature more, by their evidence."""
+    """Pairs of features by their evidence."""
     shown = {b.levels.features[0]: b.included for b in pooling.blocks if b.kind == "shift"}
     likely = sorted(features.coarse, key=lambda levels: -shown[levels.features[0]])[:MOST_PAIRED]
     sizes = {levels.features[0]: levels.centered.shape[1] for levels in likely}
     by_feature = {levels.features[0]: levels for levels in features.coarse}
+    pairs = [
+        pair
+        for pair in combinations(sorted(sizes), 2)
+        if 0 < math.prod(sizes[feature] for feature in pair) <= MOST_COLUMNS
+    ]
     tried: dict[tuple[int, ...], Levels] = {}
     refused: set[tuple[int, ...]] = set()
-    taken: list[tuple[int, ...]] = []
+    taken: set[tuple[int, ...]] = set()
     for _ in range(ROUNDS):
-        names = {tuple(sorted((a, b))) for a in sizes for b in sizes if a != b}
-        names |= {tuple(sorted((*t, c))) for t in taken if len(t) == 2 for c in sizes if c not in t}
-        wanted = [
-            name
-            for name in sorted(names - set(taken))
-            if 0 < math.prod(sizes[feature] for feature in name) <= MOST_COLUMNS
-        ]
+        wanted = [pair for pair in pairs if pair not in taken]
         needed = _needed(float(pooling.weight.sum())) + math.log(max(len(wanted), 1))
         p = scipy.special.expit(pooling.predictor())
         weight, residual = pooling.weight * p * (1 - p), pooling.weight * (pooling.y - p)
@@ -226,7 +224,7 @@ def _add_interactions(pooling: Pooling, features: Features) -> None:
             return
         for name in chosen:
             pooling.add(tried[name], "interaction")
-        taken += chosen
+        taken.update(chosen)
         pooling.refine(2, 3)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueodds.calibrators._group.levels import Levels
 from trueodds.calibrators._group.pooling import Block, Pooling
-from trueodds.calibrators._group.search import INTERVAL_PRIOR, WIDE_PRIOR
+from trueodds.calibrators._group.search import INTERVAL_PRIOR
 from trueodds.exceptions import InputError
 from trueodds.inputs import Floats
 from trueodds.maps import GroupTerm
@@ -22,15 +22,14 @@ TURNS, FIRST_TURNS = 8, 3
 def terms_of(pooling: Pooling, output: int) -> tuple[list[GroupTerm], list[Floats]]:
     """The tables of one class, and the weight of the rows at the levels of each.
 
-    The first is an effect on all rows; the others are effects of levels around it. Forecasts have
-    the mean of the posterior, and variances around it with a prior that trusts "no effect" less.
-    Intervals have mean and variances of a third posterior, with a prior that is as fair to large
-    effects as to small ones.
+    The first is an effect on all rows; the others are effects of levels around it. Intervals have
+    mean and variances of a second posterior, with a prior that is as fair to large effects as to
+    small ones.
     """
-    forecasts, weights = _tables(pooling, pooling.widened(WIDE_PRIOR, TURNS), output)
-    fair = pooling.widened(INTERVAL_PRIOR, FIRST_TURNS)
+    forecasts, weights = _tables(pooling, output)
+    fair = pooling.with_prior(INTERVAL_PRIOR, FIRST_TURNS)
     fair.refine(1, TURNS)
-    intervals, _ = _tables(fair, fair, output)
+    intervals, _ = _tables(fair, output)
     # What is unknown about all rows alike is in the band of the one map.
     intervals[0] = replace(intervals[0], spread=np.zeros_like(intervals[0].spread))
     pairs = zip(forecasts, intervals, strict=True)
@@ -43,8 +42,8 @@ def _stacked(term: GroupTerm) -> Floats:
     return np.concatenate([np.stack(means), term.spread])
 
 
-def _tables(pooling: Pooling, wide: Pooling, output: int) -> tuple[list[GroupTerm], list[Floats]]:
-    """Terms with the mean of one posterior, and the variances of another around it.
+def _tables(pooling: Pooling, output: int) -> tuple[list[GroupTerm], list[Floats]]:
+    """Terms with the means and the variances of the posterior.
 
     Effects of several features are known up to a constant that one may take from the other. So the
     mean of each over the rows is taken out and counted once, with its own variance, and the
@@ -56,15 +55,14 @@ def _tables(pooling: Pooling, wide: Pooling, output: int) -> tuple[list[GroupTer
     slope_mean = _directions(pooling, list(slopes.values()))
     constant, common_slope = float(shift_mean @ pooling.mean), float(slope_mean @ pooling.mean)
     both = np.stack([shift_mean, slope_mean])
-    gap = both @ (wide.mean - pooling.mean)
-    spread = both @ wide.covariance @ both.T + np.outer(gap, gap)
+    spread = both @ pooling.covariance @ both.T
     terms, weights = [], []
     for key, i in shifts.items():
         j = slopes.get(key)
         weights.append(pooling.blocks[i].levels.weight)
-        terms.append(_term(pooling, wide, output, i, j))
+        terms.append(_term(pooling, output, i, j))
     if pooling.wide is not None:
-        term, mean, variance = _wide_term(pooling, wide, output)
+        term, mean, variance = _wide_term(pooling, output)
         terms.append(term)
         weights.append(pooling.wide.levels.weight)
         constant, spread[0, 0] = constant + mean, spread[0, 0] + variance
@@ -84,45 +82,41 @@ def _directions(pooling: Pooling, indices: list[int]) -> Floats:
     return result
 
 
-def _term(pooling: Pooling, wide: Pooling, output: int, i: int, j: int | None) -> GroupTerm:
+def _term(pooling: Pooling, output: int, i: int, j: int | None) -> GroupTerm:
     """Shifts of a block, and slopes at the same levels."""
     block = pooling.blocks[i]
     levels, own = block.levels, pooling.slice_of(i)
     centered = _centered(levels)
     shift = centered @ pooling.mean[own]
-    covariance = wide.covariance
-    gap = centered @ (wide.mean - pooling.mean)[own]
-    variance = _diagonal(centered, covariance[own, own], centered) + gap**2
-    variance += _unseen(wide.blocks[i], wide.prior.deviations)
+    covariance, deviations = pooling.covariance, pooling.prior.deviations
+    variance = _diagonal(centered, covariance[own, own], centered) + _unseen(block, deviations)
     if j is None:
         return _as_term(output, levels, shift, np.empty(0), variance[None])
     other = pooling.slice_of(j)
     slope = centered @ pooling.mean[other]
-    slope_gap = centered @ (wide.mean - pooling.mean)[other]
     spread = np.stack(
         [
             variance,
-            _diagonal(centered, covariance[own, other], centered) + gap * slope_gap,
+            _diagonal(centered, covariance[own, other], centered),
             _diagonal(centered, covariance[other, other], centered)
-            + slope_gap**2
-            + _unseen(wide.blocks[j], wide.prior.deviations),
+            + _unseen(pooling.blocks[j], deviations),
         ]
     )
     return _as_term(output, levels, shift, slope, _covariance(spread))
 
 
-def _wide_term(pooling: Pooling, wide: Pooling, output: int) -> tuple[GroupTerm, float, float]:
+def _wide_term(pooling: Pooling, output: int) -> tuple[GroupTerm, float, float]:
     """Shifts of the widest feature, their mean over the rows, and the variance of that mean."""
-    block = wide.wide
+    block = pooling.wide
     if block is None:
         raise InputError("there is no feature with very many levels.")
-    levels, share = block.levels, block.levels.share
+    levels, share, deviations = block.levels, block.levels.share, pooling.prior.deviations
     shift = levels.to_levels(pooling.wide_mean)
     mean = float(share @ shift)
-    variance = levels.to_levels(wide.wide_variance() + (wide.wide_mean - pooling.wide_mean) ** 2)
+    variance = levels.to_levels(pooling.wide_variance())
     of_mean = float(share**2 @ variance)
     unseen = levels.weight == 0 if levels.kept is None else ~levels.kept
-    of_new = float(block.weights @ wide.prior.deviations**2) if wide.prior.even else block.variance
+    of_new = float(block.weights @ deviations**2) if pooling.prior.even else block.variance
     variance = np.where(unseen, of_new, variance)
     return _as_term(output, levels, shift - mean, np.empty(0), variance[None]), mean, of_mean
 

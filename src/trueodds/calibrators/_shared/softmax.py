@@ -14,8 +14,7 @@ from trueodds.calibrators._shared.base import Calibrator
 from trueodds.calibrators._shared.parametric import warn_not_converged, warn_separable
 from trueodds.exceptions import MissingClassWarning, warn_user
 from trueodds.inputs import Floats, InputScale
-from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap
-from trueodds.maps._formulas import as_pair
+from trueodds.maps import CalibrationMap, SoftmaxMap, StructuredSoftmaxMap, as_pair
 from trueodds.numerics.magnitude import scaled_logits, spread_exponent, spread_unit
 from trueodds.numerics.softmax.floor import ModelOf, SoftmaxRows, fit_with_floor
 from trueodds.numerics.softmax.logits import class_logits

@@ -191,7 +191,7 @@ def _origin(
 def _fit_counts(calibrator: Calibrator, prepared: Prepared, interval: float | None) -> Fit:
     """Fit a table; the engine has already checked every row."""
     from trueodds.cli.rows.read import count_rows
-    from trueodds.model_selection._fit_metadata import rows_metadata
+    from trueodds.model_selection import rows_metadata
     from trueodds.rows import Rows
 
     columns, n_rows = prepared.columns, prepared.tally.used

@@ -98,7 +98,7 @@ def monitor(
     """
     # Imported here: the list of all commands imports this module and must not wait for NumPy.
     from trueodds.cli.watch import output as out
-    from trueodds.cli.watch.run import FileRun, find_files, locked, open_watch
+    from trueodds.cli.watch.reader import FileReader, find_files, locked, open_watch
     from trueodds.watch.sinks import MonitorSink
 
     if data.time is None and (data.until or data.period or data.time_format):
@@ -117,10 +117,8 @@ def monitor(
         if acknowledge and not watch.acknowledge(at):
             out.log("--acknowledge: there is no alarm.")
         sink = MonitorSink(watch, fitted, comma=data.decimal == ",")
-        given = {"data": data, "fitted": fitted, "state": state, "at": at, "group": data.group}
-        run = FileRun(watch=watch, sink=sink, **given)
-        fresh = run.seen.look(paths)
-        lines = run.read(fresh)
+        reader = FileReader(watch=watch, sink=sink, data=data, fitted=fitted, group=data.group)
+        fresh, lines, events = reader.run(paths, state, at)
         if html is not None:
             from trueodds.report import render_timeline
 
@@ -136,19 +134,19 @@ def monitor(
         out.log(f"{counted(new_rows, 'row')} counted from {files}.")
     else:
         out.log(f"no new rows ({counted(len(paths), 'file')} already read).")
-    out.log_events(run.seen.events)
+    out.log_events(events)
     out.log_known(watch, sink.n_known)
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
         content |= {"rows_known": sink.n_known}
-        content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
+        content |= {"notes": reader.notes, "events": events, **watch.summary()}
         emit_json("monitor", content)
     else:
         out.say_periods(lines, watch.monitor.alpha)
         out.say_result(watch)
-        for line in run.notes:
+        for line in reader.notes:
             say(line)
     if watch.monitor.alarm:
         raise typer.Exit(ALARM)
-    if any(event["kind"] in (fail_on or ()) for event in run.seen.events):
+    if any(event["kind"] in (fail_on or ()) for event in events):
         raise typer.Exit(DELIVERY)

@@ -59,7 +59,7 @@ def _effects(fitted: Any) -> list[str]:
     """Return the largest shifts of single features, with 90% intervals."""
     import numpy as np
 
-    from trueodds.calibrators._group.effects import effects_of
+    from trueodds.calibrators import effects_of
 
     labels = [None] if fitted.n_classes == 2 else fitted.classes or range(fitted.n_classes)
     weights = [np.ones(term.n_levels) for term in fitted.terms]

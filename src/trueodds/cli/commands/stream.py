@@ -103,9 +103,9 @@ def stream(
     """
     # Here and not above: the list of all commands imports this module, and must not wait for NumPy.
     from trueodds.cli.watch import output as out
-    from trueodds.cli.watch.lines import LineRun
-    from trueodds.cli.watch.run import FileRun, find_files, locked, open_stream
+    from trueodds.cli.watch.reader import FileReader, find_files, known_classes, locked, open_stream
     from trueodds.watch.forecasts import KINDS, Forecasts
+    from trueodds.watch.lines import LineRun
     from trueodds.watch.sinks import StreamSink
 
     from_lines = STANDARD_INPUT in data.files
@@ -140,12 +140,12 @@ def stream(
             classes = fitted.classes or ()
             sink = StreamSink(job, forecasts, classes, waits=data.row_id is not None)
             if from_lines:
-                LineRun(sink, forecasts, data, fitted).read()
+                sink.begin(known_classes(fitted, len(data.score)), [], {})
+                LineRun(sink, forecasts, data.line_columns(), out.log).read()
             else:
-                run = FileRun(watch=watch, sink=sink, data=data, fitted=fitted, state=state, at=at)
-                fresh = run.seen.look(paths)
-                lines = run.read(fresh)
-                out.log_events(run.seen.events)
+                reader = FileReader(watch=watch, sink=sink, data=data, fitted=fitted)
+                fresh, lines, events = reader.run(paths, state, at)
+                out.log_events(events)
                 forecasts.commit(last=True)
             learned = job.online.n_rows - before
             out.log_known(watch, sink.n_known)
@@ -153,12 +153,12 @@ def stream(
     if as_json:
         content = {"map": map_file, "state": state, "files_new": len(fresh), "periods": lines}
         content |= {"rows_known": sink.n_known}
-        content |= {"notes": run.notes, "events": run.seen.events, **watch.summary()}
+        content |= {"notes": reader.notes, "events": events, **watch.summary()}
         emit_json("stream", content | out.stream_summary(job) | {"forecasts": forecasts.count})
     elif not from_lines:
         out.say_periods(lines, watch.monitor.alpha)
         out.say_result(watch)
-        for line in run.notes:
+        for line in reader.notes:
             say(line)
         out.say_stream(job)
     if watch.monitor.alarm:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from trueodds.cli.options import data_option, group_option, result_option, rows_option
 from trueodds.cli.rows.columns import ColumnNames, map_features
 from trueodds.cli.rows.options import LabelOptions, ReadingOptions
+
+if TYPE_CHECKING:
+    from trueodds.watch.lines import LineColumns
 
 __all__ = ["DeliveryOptions", "WatchedRowOptions"]
 
@@ -84,6 +87,20 @@ class DeliveryOptions(LabelOptions, ReadingOptions):
             scale=fitted.scale,
             sums_to_one=fitted.rows_sum_to_one,
             unit=self.unit,
+        )
+
+    def line_columns(self) -> LineColumns:
+        """The keys of lines of standard input."""
+        from trueodds.watch.lines import LineColumns
+
+        return LineColumns(
+            score=tuple(self.score),
+            label=self.label,
+            counts=self.counts,
+            row_id=self.row_id,
+            positive=self.positive,
+            percent=self.unit == "percent",
+            skip=self.on_bad_rows == "skip",
         )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln, expit
-from scipy.stats import beta as beta_law
-from scipy.stats import norm
+from scipy.stats import beta as beta_law, norm
 
 from trueodds.inputs import Floats
 from trueodds.maps import LogOddsMap

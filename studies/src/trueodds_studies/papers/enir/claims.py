@@ -11,8 +11,7 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from scipy.stats import binomtest
-from scipy.stats import t as student
+from scipy.stats import binomtest, t as student
 
 from trueodds_studies._diagrams import is_greater_better
 from trueodds_studies._report import Claim, Reason, by_readings

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError, UncheckedGraphWarning, warn_user
-from trueodds.export._onnx.columns import columns_of, take, with_numbers
+from trueodds.export.onnx.columns import columns_of, take, with_numbers
 from trueodds.inputs import Floats
 
 __all__ = ["check_graph", "name_of"]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
-from trueodds.export._sql.render import SqlDialect, render_sql
 from trueodds.export.expressions import all_nodes
+from trueodds.export.sql.render import SqlDialect, render_sql
 
 __all__ = ["render_dbt"]
 

@@ -13,9 +13,9 @@ The text must mean the same on engines that disagree, so it keeps to what they s
 - A text that is no number is an error in a cast; in SQLite it would be 0, so its type is looked at.
 
 Small lookups are balanced trees of CASE, of logarithmic depth, since parsers limit nesting. Large
-ones, and parts that occur often, are written by :mod:`trueodds.export._sql.dialect_text`. In
+ones, and parts that occur often, are written by :mod:`trueodds.export.sql.dialect_text`. In
 dialects where a part cannot get a name, it is written as often as it occurs. What a single
-engine cannot do is in :mod:`trueodds.export._sql.dialect_limits`.
+engine cannot do is in :mod:`trueodds.export.sql.dialect_limits`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from trueodds.basics.imports import require
 from trueodds.exceptions import SqlTooLargeError
 from trueodds.export import expressions as e
 from trueodds.export._renderer import Renderer
-from trueodds.export._sql.dialect_limits import (
+from trueodds.export.sql.dialect_limits import (
     HALF_RANGE,
     LEAST_READ,
     SMALL_UNIT,
@@ -46,8 +46,8 @@ from trueodds.export._sql.dialect_limits import (
     sqlite_digits,
     without_underflow,
 )
-from trueodds.export._sql.dialect_text import MOST_CASES, NAMING, SEARCHING, item, named, position
-from trueodds.export._sql.named_parts import least_nodes, shared_layers
+from trueodds.export.sql.dialect_text import MOST_CASES, NAMING, SEARCHING, item, named, position
+from trueodds.export.sql.named_parts import least_nodes, shared_layers
 from trueodds.inputs import category_number, check_choice
 
 __all__ = ["MOST_NODES", "SqlDialect", "SqlTooLargeError", "quoted", "render_sql"]

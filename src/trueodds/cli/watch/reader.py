@@ -1,13 +1,11 @@
-"""One run over files: which are new, which of their rows, and those into a sink."""
+"""Files of rows as a run of ``trueodds monitor`` and ``stream`` reads them."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ from trueodds.cli.output import working
 from trueodds.cli.rows.groups import cuts_of_texts
 from trueodds.cli.rows.labels import code_known_classes
 from trueodds.cli.rows.prepare import in_words
+from trueodds.cli.rows.times import time_rule
 from trueodds.cli.watch.options import DeliveryOptions
 from trueodds.cli.watch.output import log
 from trueodds.cli.watch.rows import (
@@ -37,7 +36,6 @@ from trueodds.cli.watch.rows import (
     direction_note,
     file_starts,
     read_once,
-    time_rule,
     watched_rows,
 )
 from trueodds.exceptions import InputError
@@ -45,11 +43,11 @@ from trueodds.monitoring import CalibrationMonitor
 from trueodds.online import OnlineCalibrator
 from trueodds.watch.files_seen import READ_BYTES, Deliveries, Delivery, fingerprint_of
 from trueodds.watch.periods import Piece
-from trueodds.watch.rows_seen import FileRecord, RowArrays
+from trueodds.watch.run import Run
 from trueodds.watch.sinks import Sink
 from trueodds.watch.state import StreamWatch, Watch
 
-__all__ = ["FileRun", "find_files", "locked", "open_stream", "open_watch"]
+__all__ = ["FileReader", "find_files", "known_classes", "locked", "open_stream", "open_watch"]
 
 LOCK_SECONDS = 300.0
 """Seconds to wait for another run on the same state."""
@@ -141,51 +139,36 @@ def _check_begun(path: Path, watch: Watch, fitted: Any, time: str | None) -> Non
 
 
 @dataclass(kw_only=True, eq=False)
-class FileRun:
-    """The new rows of files, in the order of time, into a sink."""
+class FileReader:
+    """Files as the options of a command describe them."""
 
     watch: Watch
     sink: Sink
     data: DeliveryOptions
     fitted: Any
-    state: str
-    at: str
     group: str | None = None
     """The column of groups."""
     notes: list[str] = field(default_factory=list)
     """What suggests a mistake in the command rather than a change of the data."""
-    _answered: dict[str, int] = field(default_factory=dict)
-    """Labels of each file of labels alone that were learned in this run."""
 
     def __post_init__(self) -> None:
         self.columns = self.data.columns(self.fitted, self.group)
-        folder = Path(self.state).absolute().parent
-        self.seen = Deliveries(self.watch, folder, self.at, partitions, log)
 
-    def read(self, fresh: list[Delivery]) -> list[dict[str, Any]]:
-        """Take all new rows; returns the line of each period.
+    def run(
+        self, paths: Sequence[Path], state: str, at: str
+    ) -> tuple[list[Delivery], list[dict[str, Any]], list[dict[str, Any]]]:
+        """Take the new rows of all files; returns new files, lines of periods, and events."""
+        folder = Path(state).absolute().parent
+        seen = Deliveries(self.watch, folder, at, partitions, log)
+        fresh = seen.look(paths)
+        whole = Run(watch=self.watch, sink=self.sink, seen=seen, reader=self, log=log)
+        return fresh, whole.read(fresh), seen.events
 
-        Labels alone, of rows that waited before this run, come first, because they may help to
-        forecast its rows; then its rows, and then their labels.
-        """
-        alone = [one for one in fresh if self._has_labels_alone(one)]
-        whole = [one for one in fresh if one not in alone]
-        lines = list(self._read(whole, alone))
-        self.seen.finish()
-        return lines
-
-    def _read(self, whole: list[Delivery], alone: list[Delivery]) -> Iterator[dict[str, Any]]:
-        for one in alone:
-            yield from self._read_labels(one)
-        # Without times, files are taken one after the other, and each is a period.
+    @contextmanager
+    def rows(self, batch: Sequence[Delivery]) -> Iterator[WatchedRows]:
+        """Files as one table that does not change, with checked rows."""
         files = self.data.files
-        for batch in ([whole] if self.data.time else [[one] for one in whole]) if whole else ():
-            name = files[0] if len(files) == 1 and len(batch) > 1 else str(batch[0].path)
-            yield from self._read_batch(name, batch)
-        for one in alone:
-            yield from self._read_labels(one, last=True)
-
-    def _read_batch(self, name: str, batch: list[Delivery]) -> Iterator[dict[str, Any]]:
+        name = files[0] if len(files) == 1 and len(batch) > 1 else str(batch[0].path)
         with scratch_folder() as folder:
             for attempt in ("files", "copies"):
                 with self._open(name, batch) as source:
@@ -198,21 +181,14 @@ class FileRun:
                         log(f"{name}: left out {in_words(rows.skipped)}.")
                     leave_room(source.connection, self.data.memory, ROW_BYTES * rows.n_positions)
                     self._fix_groups(source, rows)
-                    read = RowArrays.of(rows.batches(), rows.n_positions)
-                    take = self.seen.new_rows(
-                        read, batch, partial(rows.periods_of, source.connection)
-                    )
-                    if self.sink.waits:
-                        take = take | ((read.codes < 0) & (read.files >= 0) & ~read.held)
-                    pieces = rows.pieces(source.connection, read.in_order(take))
-                    yield from self._count(pieces)
+                    yield rows
                     if self.watch.monitor.alarm:
                         hint = direction_note(rows, self.fitted, self.sink.classes)
                         self.notes += [hint] if hint and hint not in self.notes else []
                     return
 
     @contextmanager
-    def _open(self, name: str, batch: list[Delivery]) -> Iterator[DataSource]:
+    def _open(self, name: str, batch: Sequence[Delivery]) -> Iterator[DataSource]:
         """The files as one table that does not change."""
         paths, needed = [one.source for one in batch], self.columns
         label = self.data.label
@@ -248,7 +224,7 @@ class FileRun:
         mark = fingerprint_of(copy, partitions(one.path))
         return replace(one, copy=copy, fingerprint=mark, size=copy.stat().st_size)
 
-    def _select(self, source: DataSource, batch: list[Delivery]) -> WatchedRows:
+    def _select(self, source: DataSource, batch: Sequence[Delivery]) -> WatchedRows:
         names = [as_unicode(str(one.path)) for one in batch]
         columns = self.columns.found_in(source)
         classes = known_classes(self.fitted, len(columns.score))
@@ -275,6 +251,7 @@ class FileRun:
             last=self.watch.last,
             horizon=self.watch.horizon,
             names=[name if len(name) <= 200 else f"…{name[-199:]}" for name in names],
+            batch=batch,
         )
         if rule is not None and rule.step is not None:
             self.watch.see(rule.step, rows.starts)
@@ -293,31 +270,17 @@ class FileRun:
         labeled = rows.relation.filter("label IS NOT NULL")
         self.watch.monitor.group_cuts = cuts_of_texts(labeled, "grouping", source, group)
 
-    def _count(self, pieces: Iterable[Piece]) -> Iterator[dict[str, Any]]:
-        """Hand rows to the sink, in order; yields a line after each period."""
-        late: dict[str, int] = {}
-        for (period, is_late), own in groupby(pieces, key=lambda one: (one.period, one.late)):
-            counts = sum(map(self.sink.take, own), np.zeros(3))
-            if is_late:
-                late[period] = late.get(period, 0) + int(counts[0])
-            if counts[0]:
-                yield self.watch.add_period(period, is_late, counts)
-        for period, count in late.items():
-            self.seen.event("late", period=period, rows=count)
-
     # ----- files of ids and labels alone -----------------------------------------------------
 
-    def _has_labels_alone(self, one: Delivery) -> bool:
-        if not self.sink.waits:
-            return False
+    def has_labels_alone(self, one: Delivery) -> bool:
+        """Whether a file has ids and labels, and no scores."""
         with open_source(str(one.path), self.data.reading, found=[one.path]) as source:
             named = {self.data.row_id, self.data.label} <= set(source.kinds)
             return named and not any(name in source.kinds for name in self.columns.score)
 
-    def _read_labels(self, one: Delivery, *, last: bool = False) -> Iterator[dict[str, Any]]:
-        """Answer the rows that wait for these labels; others may still be asked in this run."""
-        row_id, name = str(self.data.row_id), as_unicode(str(one.path))
-        counts, n_labels, n_rows, n_known = np.zeros(3), 0, 0, self.sink.n_known
+    def labels(self, one: Delivery) -> Iterator[Piece]:
+        """Ids and labels of a file."""
+        row_id, name, n_rows = str(self.data.row_id), as_unicode(str(one.path)), 0
         with open_source(str(one.path), self.data.reading, found=[one.path]) as source:
             classes = known_classes(self.fitted, len(self.columns.score))
             self.sink.begin(classes, [name], {0: 0})
@@ -326,22 +289,8 @@ class FileRun:
             for batch in arrow_batches(source.relation.project(f"{texts}, {code}")):
                 ids = np.array(batch["row_id"].to_pylist(), dtype=object)
                 codes = batch["code"].fill_null(-1).to_numpy().astype(np.intp)
-                usable = np.flatnonzero((codes >= 0) & np.array([i is not None for i in ids]))
-                n_labels += len(usable)
-                counts += self.sink.take(_labels(name, ids, codes, n_rows).part(usable))
+                yield Piece.of_labels(name, ids, codes, n_rows)
                 n_rows += len(ids)
-        before = self._answered.get(one.name, 0)
-        self._answered[one.name] = before + int(counts[0])
-        known, self.sink.n_known = self.sink.n_known - n_known, n_known
-        if last:
-            self.sink.n_known += known - before  # without those that this run has learned
-            record = FileRecord(one.fingerprint, one.size, one.settled, n_rows, 0, 0)
-            self.seen.remember(one, record)
-            unknown = n_labels - int(counts[0]) - known
-            if unknown:
-                log(f"{one.name}: no row waits for {unknown:,} of {n_rows:,} labels.")
-        if counts[0]:
-            yield self.watch.add_period(name, False, counts)
 
 
 def known_classes(fitted: Any, n_scores: int) -> tuple[Any, ...]:
@@ -351,16 +300,6 @@ def known_classes(fitted: Any, n_scores: int) -> tuple[Any, ...]:
     if len(classes) != n_classes:
         raise UsageError(f"the map has {len(classes)} classes; pass one --score for each.")
     return classes
-
-
-def _labels(name: str, ids: Any, codes: Any, first: int) -> Piece:
-    """Labels without scores."""
-    nowhere = np.zeros(len(ids), dtype=bool)
-    places = np.zeros(len(ids), dtype=np.int32)
-    at = np.arange(first, first + len(ids))
-    return Piece(
-        name, False, None, None, None, codes, None, None, ids, None, at, places, nowhere, nowhere
-    )
 
 
 def _copy_lines(stream: Any, target: Any, size: int) -> None:

@@ -6,7 +6,8 @@ import json
 import math
 import os
 import select
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,12 @@ import numpy as np
 from trueodds.basics.files import parse_json
 from trueodds.basics.shown import shown
 from trueodds.basics.signals import STOPPING, Terminated
-from trueodds.cli.watch.options import DeliveryOptions
-from trueodds.cli.watch.output import log
-from trueodds.cli.watch.run import known_classes
 from trueodds.engines.labels import class_of
 from trueodds.exceptions import InputError
 from trueodds.watch.forecasts import Forecasts
 from trueodds.watch.sinks import StreamSink
 
-__all__ = ["LineRun"]
+__all__ = ["LineColumns", "LineRun"]
 
 STANDARD_INPUT = 0
 """Its descriptor: lines are answered as they come, so nothing may be read ahead."""
@@ -30,6 +28,32 @@ READ_BYTES = 1 << 16
 LONGEST_LINE = 1_000_000
 LONGEST_WAIT = 1000
 """Lines after which the state is saved even if more are there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineColumns:
+    """The keys of lines.
+
+    Parameters
+    ----------
+    score : tuple of str
+    label : str
+    counts, row_id : str or None
+    positive : str or None
+        The label of the positive class.
+    percent : bool
+        Whether scores run to 100.
+    skip : bool
+        Whether lines that cannot be used are answered with their error.
+    """
+
+    score: tuple[str, ...]
+    label: str
+    counts: str | None
+    row_id: str | None
+    positive: str | None
+    percent: bool
+    skip: bool
 
 
 class LineRun:
@@ -41,11 +65,10 @@ class LineRun:
     """
 
     def __init__(
-        self, sink: StreamSink, output: Forecasts, data: DeliveryOptions, fitted: Any
+        self, sink: StreamSink, output: Forecasts, keys: LineColumns, log: Callable[[str], None]
     ) -> None:
-        self.sink, self.output, self.data = sink, output, data
+        self.sink, self.output, self.keys, self.log = sink, output, keys, log
         self.job, self.online = sink.state, sink.online
-        sink.begin(known_classes(fitted, len(data.score)), [], {})
         self._unsaved = 0
         self._labeled: list[tuple[Any, int, float]] = []
 
@@ -84,12 +107,12 @@ class LineRun:
             answer = self._answer(self._row(line, name))
         except InputError as error:
             said = str(error) if str(error).startswith(name) else f"{name}: {error}"
-            if self.data.on_bad_rows == "error":
+            if not self.keys.skip:
                 raise InputError(f"{said} To leave such lines out, pass --on-bad-rows skip.") from (
                     None
                 )
             answer = {"error": said}
-            log(f"left out: {said}")
+            self.log(f"left out: {said}")
         self.job.lines = count
         self._unsaved += 1
         self.output.write([{"line": count} | answer])
@@ -105,15 +128,15 @@ class LineRun:
         return row
 
     def _answer(self, row: dict[str, Any]) -> dict[str, Any]:
-        code, row_id, scores = self._code(row.get(self.data.label)), self._id(row), None
+        code, row_id, scores = self._code(row.get(self.keys.label)), self._id(row), None
         answer: dict[str, Any] = {} if row_id is None else {"id": row_id}
-        if any(row.get(name) is not None for name in self.data.score):
-            numbers = [self._score(row, name) for name in self.data.score]
+        if any(row.get(name) is not None for name in self.keys.score):
+            numbers = [self._score(row, name) for name in self.keys.score]
             scores = np.array(numbers if len(numbers) == 1 else [numbers])
         elif row_id is None or code is None:
-            names = " or ".join(map(shown, self.data.score[:3]))
+            names = " or ".join(map(shown, self.keys.score[:3]))
             raise InputError(
-                f"it has neither a score ({names}) nor a label ({shown(self.data.label)}) with an "
+                f"it has neither a score ({names}) nor a label ({shown(self.keys.label)}) with an "
                 "id (--id)."
             )
         count = self._count(row)
@@ -140,27 +163,27 @@ class LineRun:
         if type(value) not in (int, float):
             raise InputError(f"{shown(name)} must be a number; got {shown(value)}.")
         try:
-            return float(value) / (100.0 if self.data.unit == "percent" else 1.0)
+            return float(value) / (100.0 if self.keys.percent else 1.0)
         except OverflowError:
             raise InputError(f"{shown(name)} is too large: {shown(value)}.") from None
 
     def _count(self, row: dict[str, Any]) -> float:
-        if self.data.counts is None:
+        if self.keys.counts is None:
             return 1.0
-        value: Any = row.get(self.data.counts)
+        value: Any = row.get(self.keys.counts)
         if type(value) not in (int, float) or not 0 <= value < 2**53 or value != math.floor(value):
             raise InputError(
-                f"{shown(self.data.counts)} must be a whole number of rows; got {shown(value)}."
+                f"{shown(self.keys.counts)} must be a whole number of rows; got {shown(value)}."
             )
         return float(value)
 
     def _id(self, row: dict[str, Any]) -> str | int | None:
-        if self.data.row_id is None:
+        if self.keys.row_id is None:
             return None
-        value = row.get(self.data.row_id)
+        value = row.get(self.keys.row_id)
         if value is not None and type(value) not in (str, int):
             raise InputError(
-                f"{shown(self.data.row_id)} (--id) must be a text or a whole number; got "
+                f"{shown(self.keys.row_id)} (--id) must be a text or a whole number; got "
                 f"{shown(value)}."
             )
         return value
@@ -169,10 +192,10 @@ class LineRun:
         if value is None:
             return None
         if isinstance(value, (list, dict)):
-            raise InputError(f"{shown(self.data.label)} must be a label; got {shown(value)}.")
+            raise InputError(f"{shown(self.keys.label)} must be a label; got {shown(value)}.")
         text = value if isinstance(value, str) else json.dumps(value)
-        if self.data.positive is not None:
-            return int(text == self.data.positive)
+        if self.keys.positive is not None:
+            return int(text == self.keys.positive)
         code = class_of(text, self.sink.classes)
         if code is None:
             known = ", ".join(map(shown, self.sink.classes[:10]))

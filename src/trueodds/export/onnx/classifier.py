@@ -23,10 +23,10 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from trueodds.basics.warned import ignored_warnings
 from trueodds.exceptions import InputError
 from trueodds.export import expressions as e
-from trueodds.export._onnx.formula import render_onnx
-from trueodds.export._onnx.model import PRECISION
-from trueodds.export._onnx.side_by_side import side_by_side
-from trueodds.export._onnx.trees import TreeScores, trees_of
+from trueodds.export.onnx.formula import render_onnx
+from trueodds.export.onnx.model import PRECISION
+from trueodds.export.onnx.side_by_side import side_by_side
+from trueodds.export.onnx.trees import TreeScores, trees_of
 
 __all__ = ["convert", "parse", "set_shapes"]
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from trueodds.basics.imports import require
 from trueodds.exceptions import InputError
-from trueodds.export._onnx.check import check_graph, name_of
-from trueodds.export._onnx.columns import columns_of
+from trueodds.export.onnx.check import check_graph, name_of
+from trueodds.export.onnx.columns import columns_of
 
 __all__ = ["PRECISION", "register_onnx_converters", "to_onnx"]
 
