@@ -111,7 +111,7 @@ def test_every_entry_point_has_the_same_figures_and_intervals(name, kind, files,
         assert row_of(text, TITLES[key]) == shown
         if key in top:
             assert top[key] == pytest.approx({end: ends[end] for end in ENDS}, rel=1e-9)
-            assert top[key] == same[key]
+            assert top[key] == pytest.approx(same[key], rel=1e-9)
     if several:
         return
 
@@ -119,7 +119,9 @@ def test_every_entry_point_has_the_same_figures_and_intervals(name, kind, files,
     validated = found["validation"]
     table = validation_report(layout.code, layout.prob, **weights(layout))
     listed = {one["figure"]: one for one in report["validation"]["figures"]}
-    assert listed == {one["figure"]: one for one in of_python["validation"]["figures"]}
+    for one in of_python["validation"]["figures"]:
+        for end in ENDS:
+            agree(listed[one["figure"]][end], one[end], rel=1e-9)
     assert report["validation"]["rows"] == validated["n"] == table.n
     for one in table.rows():
         key = one["figure"]
