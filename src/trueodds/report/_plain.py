@@ -16,7 +16,7 @@ DIGITS = 6
 
 
 def number(value: Any) -> float | None:
-    """Return a figure as it is, so that it is rounded once; None for NaN, infinity and None."""
+    """Return an unrounded figure, so that a page rounds it once; None for NaN, infinity and None."""
     return None if value is None or not np.isfinite(value) else float(value)
 
 
