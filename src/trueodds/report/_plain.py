@@ -16,7 +16,7 @@ DIGITS = 6
 
 
 def number(value: Any) -> float | None:
-    """Return an unrounded figure, so that a page rounds it once; None for NaN, infinity and None."""
+    """Return a figure unrounded, so that it is rounded once; None if it is not finite."""
     return None if value is None or not np.isfinite(value) else float(value)
 
 
