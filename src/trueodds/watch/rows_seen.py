@@ -316,9 +316,19 @@ class RowArrays:
         which label gets which of the equal rows' numbers. Without times, the order is that of the
         files.
         """
-        rows = np.flatnonzero(take)
+        rows = np.flatnonzero(take).astype(np.int32)
         if self.moments is None:
             return rows
+        rows = rows[np.argsort(self.moments[rows], kind="stable")]
+        times, start = self.moments[rows], 0
+        while start < len(rows):  # whole times, as many as fit a block
+            last = times[min(start + HASHED_ROWS, len(rows)) - 1]
+            end = int(np.searchsorted(times, last, "right"))
+            rows[start:end] = self._shuffled(rows[start:end])
+            start = end
+        return rows
+
+    def _shuffled(self, rows: Any) -> Any:
         keys = self.keys[rows]
         values = _mixed(keys ^ _mixed((self.codes[rows].astype(np.intp) + 2).astype(np.uint64)))
         places = _mixed(values + _numbers(values, values))

@@ -51,7 +51,7 @@ __all__ = ["FileReader", "find_files", "known_classes", "locked", "open_stream",
 
 LOCK_SECONDS = 300.0
 """Seconds to wait for another run on the same state."""
-ROW_BYTES = 40
+ROW_BYTES = 48
 """Peak memory per row of what identifies it; see :class:`RowArrays`."""
 TEXTS = ("csv", "jsonl")
 

@@ -132,7 +132,7 @@ class WatchedRows:
         """Yield the rows at these positions, in this order, by period."""
         import pyarrow as pa
 
-        places = np.arange(len(positions))
+        places = np.arange(len(positions), dtype=np.int32)
         chosen = self.connection.from_arrow(pa.table({"position": positions, "place": places}))
         for batch in arrow_batches(self.relation.join(chosen, "position").order("place")):
             whole = self._piece(batch)
