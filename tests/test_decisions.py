@@ -451,3 +451,11 @@ def test_groups_share_nothing_but_the_doubt_with_anytime(risk):
             alone.n_acted,
             alone.bound,
         )
+
+
+def test_the_largest_cost_is_1e300():
+    assert optimal_threshold(1e300, 1e300) == 0.5
+    with pytest.raises(InputError, match=r"cost_fp must be"):
+        optimal_threshold(1.1e300, 1.0)
+    with pytest.raises(InputError, match="none beyond 1e\\+300"):
+        best_decision([0.5], [[0, 1.1e300], [1, 0]])

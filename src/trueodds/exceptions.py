@@ -216,11 +216,10 @@ class BiasedMetricWarning(TrueoddsWarning):
     >>> import warnings
     >>> import numpy as np
     >>> from trueodds.metrics import confidence_interval
-    >>> p = np.arange(200) / 200
-    >>> y = np.random.default_rng(0).random(200) < p
+    >>> p = np.arange(1000) / 1000
+    >>> y = np.random.default_rng(0).random(1000) < p
     >>> def gap(y, p):
-    ...     tens = np.minimum(10 * p, 9).astype(int)
-    ...     return np.abs(np.bincount(tens, p - y, 10)).sum() / len(y)
+    ...     return np.abs(np.bincount((50 * p).astype(int), p - y, 50)).sum() / len(y)
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     _ = confidence_interval(gap, y, p, n_resamples=100, random_state=0)
     >>> [type(w.message).__name__ for w in caught]

@@ -34,7 +34,6 @@ OPTIONS = {
     "confidence_interval": {"metric": metrics.debiased_calibration_error, **RANDOM},
     "compare_metric": {"metric": metrics.brier_score, **RANDOM},
     "validation_report": RANDOM,
-    "evaluate_classes": RANDOM,
     "evaluate_counts": RANDOM,
     "evaluate_labels": RANDOM,
     "reliability_curve": RANDOM,
@@ -341,7 +340,9 @@ def test_intervals_of_counts_have_the_width_of_the_formula(times):
         metrics.evaluate_counts(
             ScoreTable.from_arrays(p, y, counts=counts), n_resamples=400
         ).metrics["brier_score"],
-        metrics.evaluate_classes(y, scores, classes=[0, 1, 2], **options).metrics["brier_score"],
+        metrics.evaluate_classes(y, scores, classes=[0, 1, 2], counts=counts).metrics[
+            "brier_score"
+        ],
     ]
     for interval, scale in zip(found, (1, 1, 1, 2), strict=True):
         assert interval.high - interval.low == pytest.approx(2 * scale * half, rel=0.15)
@@ -354,14 +355,14 @@ def test_groups_that_are_drawn_together_hold_their_counts(function):
     day = np.arange(len(p)) // 3
     order = np.repeat(np.arange(len(p)), counts)
     given = [metrics.brier_score] if function is metrics.confidence_interval else []
-    found = function(*given, y, p, groups=day, counts=counts, **RANDOM)
-    wanted = function(*given, y[order], p[order], groups=day[order], **RANDOM)
+    found = function(*given, y, p, clusters=day, counts=counts, **RANDOM)
+    wanted = function(*given, y[order], p[order], clusters=day[order], **RANDOM)
     assert_equal(found, wanted, rtol=1e-7, atol=1e-9)
 
 
 def test_a_metric_gets_weights_by_the_names_of_its_arguments():
-    p, y, weight = rows_and_importances(60)
-    counts = np.random.default_rng(2).integers(1, 4, 60)
+    p, y, weight = rows_and_importances(120)
+    counts = np.random.default_rng(2).integers(1, 4, 120)
 
     def mean(y, p, sample_weight=None, counts=None):
         return np.average(p - y, weights=sample_weight * counts)
