@@ -53,6 +53,27 @@ def test_clusters_that_are_missing_or_have_no_version_are_refused(run, tmp_path)
     path.write_text("post,p,y\na,0.2,0\n,0.6,1\nb,0.7,1\nb,0.4,0\n")
     words = ["evaluate", path, "-s", "p", "-l", "y", "--cluster", "post"]
     assert "'post' of --cluster has 1 missing values" in run(*words).err
-    refused = run(*words, "--validation")
+    refused = run(*words, "--threshold", "0.2")
     assert refused.code == 2
-    assert "take no --cluster; in Python, pass clusters= to validation_report" in refused.err
+    assert "net benefit has no interval for clusters" in refused.err
+
+
+def test_copies_of_a_row_are_validated_as_one(run, tmp_path):
+    """Ten copies of each row, as clusters, have the intervals of the rows alone."""
+    rng = np.random.default_rng(3)
+    p = expit(rng.normal(-0.5, 1.5, 300))
+    y = (rng.random(300) < p**1.2).astype(int)
+    frame = pd.DataFrame({"patient": np.arange(300), "p": p, "y": y, "s": np.arange(300) % 2})
+    frame.to_csv(tmp_path / "once.csv", index=False)
+    frame.loc[np.repeat(np.arange(300), 10)].to_csv(tmp_path / "copies.csv", index=False)
+    words = ["-s", "p", "-l", "y", "--validation", "-g", "s", "--json"]
+    alone = run("evaluate", tmp_path / "once.csv", *words).json["validation"]
+    together = run("evaluate", tmp_path / "copies.csv", *words, "--cluster", "patient").json
+    for name in ("observed_expected", "brier_score", "scaled_brier", "c_statistic", "slope"):
+        one, other = alone[name], together["validation"][name]
+        assert other["estimate"] == pytest.approx(one["estimate"])
+        width = (other["high"] - other["low"]) / (one["high"] - one["low"])
+        assert 0.85 < width < 1.2, name  # as rows, they would be 0.32 as wide
+    for one, other in zip(alone["groups"], together["validation"]["groups"], strict=True):
+        ratio = one["observed_expected"], other["observed_expected"]
+        assert ratio[0]["low"] == pytest.approx(ratio[1]["low"], rel=0.02)

@@ -148,7 +148,9 @@ def test_the_group_that_is_off_is_first_and_flagged(run, grouped):
     assert "6 smaller groups were not evaluated" in shown.out
 
 
-def test_groups_with_missing_values_and_of_one_class(run, csv_file):
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_groups_with_missing_values_and_of_one_class(run, csv_file, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
     lines = [f"0.{k % 9 + 1},{k % 2},{'' if k % 4 else 'a'}" for k in range(80)]
     path = csv_file("p,y,g", *lines, "0.5,1,only")
     found = run("evaluate", path, *columns("-g", "g", "--json"))
@@ -156,7 +158,10 @@ def test_groups_with_missing_values_and_of_one_class(run, csv_file):
     groups = found.json["groups"]
     assert {entry["value"] for entry in groups["groups"]} == {"(missing)", "a", "only"}
     assert [entry["value"] for entry in groups["groups"] if entry["too_small"]] == ["only"]
-    assert "too small" in run("evaluate", path, *columns("-g", "g")).out
+    shown = run("evaluate", path, *columns("-g", "g")).out
+    row = next(line for line in shown.splitlines() if line.startswith(" g = only"))
+    assert row.split()[3:8] == ["1", "0.5000", "1.0000", "2.00", "[0.05,"]  # nothing is cut
+    assert row.split()[10] == "too"
 
 
 @pytest.mark.parametrize("method", ["logistic", "isotonic", "histogram", "bbq", "enir"])

@@ -110,11 +110,14 @@ def costs(y, forecasts, ratios):
             start = forecasts["identity"]
             before = ((start >= t) & (y == 0)) + r * ((start < t) & (y == 1))
             saving = before - (cheap + r * dear)
-            room = 0.01 * z * saving.std() + 1e-6 * max(r, 1)
+            # Half a row of each kind of change, where the forecasts may differ.
+            added = 0 if name == "identity" else (1 + r**2) / len(y)
+            half = z * np.sqrt(saving.var() + added)
+            room = 0.01 * half + 1e-6 * max(r, 1)
             parts["cheap"].append(cheap.mean())
             parts["dear"].append(dear.mean())
-            parts["saving_low"].append(Near(saving.mean() - z * saving.std(), room))
-            parts["saving_high"].append(Near(saving.mean() + z * saving.std(), room))
+            parts["saving_low"].append(Near(saving.mean() - half, room))
+            parts["saving_high"].append(Near(saving.mean() + half, room))
         wanted[name] = parts
     share = y.mean()
     return {

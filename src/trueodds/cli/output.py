@@ -85,6 +85,10 @@ def interval(low: float | None, high: float | None, digits: int = 4) -> str:
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
+MOST_WORD = 12
+"""Letters of a word that a table never folds."""
+
+
 def show_table(
     title: str,
     header: Sequence[str],
@@ -95,8 +99,8 @@ def show_table(
 ) -> None:
     """Print a table whose first ``left`` columns are text and the others numbers.
 
-    Where there is little room, texts are folded, except those of the first ``whole`` columns.
-    Numbers are always whole.
+    Where there is little room, texts and headers are folded, except those of the first ``whole``
+    columns. Numbers and intervals are whole, even if the table is then wider than the terminal.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -105,18 +109,24 @@ def show_table(
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
         is_text = position < left
-        longest = max(len(printable(row[position])) for row in (header, *rows))
+        cells = [printable(row[position]) for row in rows]
+        words = printable(name).split()
+        for cell in cells:
+            words += [cell] if cell.startswith("[") else cell.split()  # intervals stay whole
+        longest = max(map(len, words), default=0)
         table.add_column(
             Text(printable(name)),
             justify="left" if is_text else "right",
             overflow="fold",
-            no_wrap=position < whole or not is_text,
-            min_width=None if is_text else longest,
+            no_wrap=position < whole,
+            min_width=min(longest, MOST_WORD) if is_text else longest,
         )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     sys.stdout.write(printable(title) + "\n")
-    console().print(table)
+    room = console()
+    needed = room.measure(table).minimum
+    room.print(table, width=max(room.width, needed), crop=False)
 
 
 def in_brief(value: Any) -> str:

@@ -449,6 +449,6 @@ def explain_default(name: str, fitted: Calibrator, rows: Rows) -> str:
     size = float(np.average(change.max(axis=1) if change.ndim == 2 else change, weights=weight))
     rate = min(rows.total_pos, rows.total_neg) / rows.total if scores.ndim == 1 else 0.5
     used += f" Scores changed by {size:.2g} on average"
-    if rate < RARE:
+    if 0 < rate < RARE:
         used += f", {share_percent_text(size / rate)} of the base rate of {percent_text(rate)}"
     return f"{used}, so calibration is hardly needed." if size < UNCHANGED * rate else f"{used}."

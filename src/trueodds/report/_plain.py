@@ -12,19 +12,18 @@ from trueodds.calibrators import Calibrator, calibrator_names, find_calibrator
 __all__ = ["number", "numbers", "phrase_method", "show_method"]
 
 DIGITS = 6
-"""Significant digits kept: more than any picture shows, in a third of the bytes."""
+"""Significant digits of curves: more than any picture shows, in a third of the bytes."""
 
 
 def number(value: Any) -> float | None:
-    """Return a float of six significant digits; None for NaN, infinity and None."""
-    if value is None or not np.isfinite(value):
-        return None
-    return float(f"{float(value):.{DIGITS}g}")
+    """Return a figure unrounded, so that it is rounded once; None if it is not finite."""
+    return None if value is None or not np.isfinite(value) else float(value)
 
 
 def numbers(values: Iterable[Any] | None) -> list[float | None]:
-    """Return a list of such numbers."""
-    return [] if values is None else [number(v) for v in values]
+    """Return the points of a curve with six significant digits."""
+    found = map(number, () if values is None else values)
+    return [None if value is None else float(f"{value:.{DIGITS}g}") for value in found]
 
 
 def show_method(name: str) -> str:

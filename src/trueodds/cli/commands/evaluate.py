@@ -164,10 +164,9 @@ def _evaluate_clusters(
     from trueodds.metrics._evaluation import evaluate_clusters
     from trueodds.metrics._sample import read_kept
 
-    if validation or thresholds:
+    if thresholds:
         raise UsageError(
-            "--validation and --threshold take no --cluster; in Python, pass clusters= to "
-            "validation_report."
+            "--threshold takes no --cluster: net benefit has no interval for clusters."
         )
     columns = data.columns(groups=(*group, cluster))
     with data.open(columns) as source:
@@ -186,11 +185,12 @@ def _evaluate_clusters(
         own = read_clusters(of_row, scores, kept)
         result = evaluate_clusters(sample, own, **options)
         groups = _groups_of_rows(rows, scores, options, of_row, own) if rows.groups else None
+    section = _measure(rows, [], of_row, table=True, **options) if validation else None
     n_clusters = int(own.max()) + 1
     notes = [f"Intervals and tests take the {n_clusters:,} values of {cluster} as independent."]
     finding = result.finding(tolerance, groups["groups"] if groups else None)
     level = options["level"]
-    _emit(data, prepared, result, groups, None, finding, notes, level, as_json=as_json)
+    _emit(data, prepared, result, groups, section, finding, notes, level, as_json=as_json)
 
 
 def _probabilities(data: LabeledRowOptions, rows: FileRows) -> Floats:
@@ -262,9 +262,17 @@ def _validation(
     thresholds: list[float],
     options: dict[str, Any],
 ) -> Validation | None:
+    from trueodds.cli.rows.read import read_rows
+
     if not wanted and not thresholds:
         return None
-    return _measure(data, prepared, thresholds, table=wanted, **options)
+    rows = read_rows(prepared, data.max_rows, data.seed)
+    if rows.is_sample:
+        note(
+            f"The validation uses a sample of {len(rows):,} of {rows.n_available:,} rows "
+            f"(--max-rows)."
+        )
+    return _measure(rows, thresholds, table=wanted, **options)
 
 
 def _groups(
@@ -458,9 +466,9 @@ class Validation:
 
 
 def _measure(
-    data: LabeledRowOptions,
-    prepared: Prepared,
+    rows: FileRows,
     thresholds: list[float],
+    clusters: Any = None,
     *,
     table: bool,
     level: float,
@@ -468,18 +476,11 @@ def _measure(
     random_state: int,
 ) -> Validation:
     """Compute the requested measures from the rows of a file."""
-    from trueodds.cli.rows.read import read_rows
     from trueodds.decisions import decision_curve
     from trueodds.metrics import validation_report
 
-    if len(prepared.scores) > 1:
+    if rows.n_classes > 2:
         raise UsageError("--validation and --threshold need the scores of two classes.")
-    rows = read_rows(prepared, data.max_rows, random_state)
-    if rows.is_sample:
-        note(
-            f"The validation uses a sample of {len(rows):,} of {rows.n_available:,} rows "
-            f"(--max-rows)."
-        )
     options: dict[str, Any] = {
         "level": level,
         "sample_weight": rows.weight,
@@ -492,6 +493,7 @@ def _measure(
                 rows.codes,
                 rows.scores,
                 groups=rows.groups or None,
+                clusters=clusters,
                 n_resamples=n_resamples,
                 random_state=random_state,
                 **options,
