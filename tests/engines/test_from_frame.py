@@ -190,6 +190,21 @@ REFUSED = {
         {},
         r"'label' is not a whole number in 3 .* 0\.\d\)\. Labels must be classes, not real numbers",
     ),
+    "labels that float64 does not tell apart": (
+        {"label": [-(2.0**54), 0.0, 1.0, 1.0]},
+        {},
+        r"'label' is too large for a label \(2⁵³\) in 1 ",
+    ),
+    "an infinite label": (
+        {"label": [-np.inf, 0.0, 1.0, 1.0]},
+        {},
+        r"'label' is infinite in 1 ",
+    ),
+    "an infinite count": (
+        {"weight": [1.0, np.inf, 1.0, 1.0]},
+        {"counts": "weight"},
+        r"'weight' is infinite in 1 ",
+    ),
     "an unknown positive class": (
         {"label": ["no", "Yes", "no", "Yes"]},
         {"pos_label": "yes"},

@@ -53,10 +53,13 @@ def test_few_scores_in_many_rows_stay_exact(monkeypatch):
     np.testing.assert_array_equal(found.score, np.unique(score))
 
 
-def test_many_scores_are_never_grouped_one_by_one(monkeypatch):
+@pytest.mark.parametrize(
+    ("scale", "factor"), [("probability", 1.0), ("logit", 1e4), ("raw", -1e9), ("raw", 1e250)]
+)
+def test_many_scores_are_never_grouped_one_by_one(monkeypatch, scale, factor):
     asked = count_groupings(monkeypatch)
-    score = np.random.default_rng(0).random(50_000)
-    found = grouped(frame_of(score), max_rows=1000)
+    score = factor * np.random.default_rng(0).random(50_000)
+    found = grouped(frame_of(score), max_rows=1000, scale=scale)
     assert [cells is None for cells in asked] == [False]
     assert found.cells == asked[0]
     assert 250 < len(found.score) <= 1000

@@ -456,7 +456,12 @@ def test_warnings_and_failures_of_methods_are_in_the_report_and_nowhere_else():
     found = report.to_json()["warnings"]
     assert any("separate" in warning["message"] for warning in found)
     assert any("this method is broken" in warning["message"] for warning in found)
-    assert "this method is broken" in report.to_html()
+    page = report.to_html()
+    assert "this method is broken" in page
+    assert 'href="#warnings"' in page
+    report = build_report(p[::7], y[::7] ^ (np.arange(58) % 9 == 0), calibrators=["identity"])
+    assert report.to_json()["warnings"] == []
+    assert "#warnings" not in report.to_html()
 
 
 def test_a_renamed_identity_is_still_the_baseline():

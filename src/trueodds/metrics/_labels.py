@@ -63,7 +63,7 @@ def per_label(
     >>> from trueodds.metrics import calibration_test
     >>> tests = per_label(y, p, calibration_test)
     >>> {label: round(test.p_value, 2) for label, test in tests.items()}
-    {0: 1.0, 1: 1.0}
+    {0: 0.4, 1: 0.31}
     """
     if not callable(metric):
         raise InputError(f"metric must be a function such as log_loss; got {shown(metric)}.")
