@@ -18,6 +18,7 @@ FIGURES = (
     metrics.scaled_brier_score,
     metrics.c_statistic,
     metrics.observed_expected_ratio,
+    metrics.calibration_intercept,
     metrics.root_mean_squared_error,
 )
 

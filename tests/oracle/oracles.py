@@ -516,6 +516,14 @@ def observed_expected(y: Floats, p: Floats, level: float) -> dict[str, float]:
     return hall(ratio, (y - ratio * p) / p.mean(), np.ones(len(y)), level)
 
 
+def intercept_interval(y: Floats, p: Floats, level: float) -> dict[str, float]:
+    """The intercept by its estimating equation, whatever the variance of the labels."""
+    w = np.ones(len(y))
+    value = intercept(y, p, w)[0]
+    shifted = special.expit(special.logit(p) + value)
+    return hall(value, (y - shifted) / np.mean(shifted * (1 - shifted)), w, level)
+
+
 def scaled_brier(y: Floats, p: Floats, level: float) -> dict[str, float]:
     """1 − Brier/(f·(1 − f)) by the delta method, with derivatives by small differences."""
     square, w = (p - y) ** 2, np.ones(len(y))

@@ -253,7 +253,7 @@ def validation(one):
     rest = oracles.curve_errors(p, fitted, y)
     wanted = {
         "observed_expected": oracles.observed_expected(y, p, LEVEL),
-        "intercept": _wald(oracles.intercept(y, p, w)),
+        "intercept": oracles.intercept_interval(y, p, LEVEL),
         "slope": _wald(oracles.slope(y, p, w)),
         "c_statistic": oracles.c_interval(y, p, LEVEL),
         "brier_score": oracles.mean_interval(oracles.losses(y, p, "brier"), LEVEL),

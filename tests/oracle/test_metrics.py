@@ -232,7 +232,7 @@ def test_validation_table_by_its_formulas(one, level, figures):
     found = {name: fields(getattr(table, name), "estimate", "low", "high") for name in by_formula}
     expected = {
         "observed_expected": oracles.observed_expected(y, p, level),
-        "intercept": oracles.wald(*oracles.intercept(y, p, w), level),
+        "intercept": oracles.intercept_interval(y, p, level),
         "slope": oracles.wald(*oracles.slope(y, p, w), level),
         "c_statistic": oracles.c_interval(y, p, level),
         "brier_score": oracles.mean_interval(oracles.losses(y, p, "brier"), level),

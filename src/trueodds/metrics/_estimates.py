@@ -43,6 +43,7 @@ from trueodds.metrics._sample import Forecasts, finite_or_none, top_label
 from trueodds.metrics._smooth import smooth_calibration_error
 from trueodds.numerics.concordance import concordance
 from trueodds.numerics.event_ratio import event_ratio
+from trueodds.numerics.log_odds import log_odds, sigmoid
 from trueodds.numerics.losses import Loss, row_losses
 from trueodds.numerics.reliability_bins import BinSums, ratio_or_zero
 from trueodds.numerics.standard_errors import Spread, design_effect, wilson
@@ -216,6 +217,12 @@ def _observed_expected(view: Forecasts) -> Linear:
     return Linear(ratio, (view.hit - ratio * view.prob) / expected)
 
 
+def _intercept(view: Forecasts) -> Linear:
+    value = float(intercept_model(view).coef[0])
+    shifted = sigmoid(log_odds(view.prob, "probability") + value)
+    return Linear(value, (view.hit - shifted) / view.mean(shifted * (1 - shifted)))
+
+
 MEANS: dict[Any, Callable[[Forecasts], Linear]] = {
     log_loss: _loss("log_loss"),
     brier_score: _loss("brier_score"),
@@ -223,6 +230,7 @@ MEANS: dict[Any, Callable[[Forecasts], Linear]] = {
     scaled_brier_score: _scaled_brier,
     c_statistic: _c_statistic,
     observed_expected_ratio: _observed_expected,
+    calibration_intercept: _intercept,
 }
 """Metrics that are sums over rows, or smooth functions of such sums."""
 LOWEST = {log_loss: 0.0, brier_score: 0.0, observed_expected_ratio: 0.0}
@@ -256,8 +264,8 @@ def measure(
         return None
     if metric is root_mean_squared_error:
         return _root(sample, level, cluster)
-    if metric in (calibration_intercept, calibration_slope):
-        return _wald(metric, sample, level, cluster)
+    if metric is calibration_slope:
+        return _slope(sample, level, cluster)
     found = linear(metric, sample)
     if found is None:
         return None
@@ -289,7 +297,7 @@ def measure(
         )
     low, high = spread.interval(found.estimate, level)
     low = max(low, LOWEST.get(metric, low))
-    method = "ratio" if metric is scaled_brier_score else "mean"
+    method = "mean" if metric in LOWEST else "ratio"
     return MetricInterval(found.estimate, low, high, level, spread.error, method, NO_REPLICATES)
 
 
@@ -310,16 +318,11 @@ def _root(sample: Forecasts, level: float, cluster: Labels | None) -> MetricInte
     return MetricInterval(estimate, low, high, level, error, "mean", NO_REPLICATES)
 
 
-def _wald(
-    metric: Any, view: Forecasts, level: float, cluster: Labels | None
-) -> MetricInterval | None:
+def _slope(view: Forecasts, level: float, cluster: Labels | None) -> MetricInterval | None:
     if view.prob.ndim > 1:
         return None
-    if metric is calibration_intercept:
-        model, at = intercept_model(view, cluster), 0
-    else:
-        model, at = slope_model(view, cluster=cluster), 1
-    value, error = float(model.coef[at]), float(np.sqrt(model.covariance[at, at]))
+    model = slope_model(view, cluster=cluster)
+    value, error = float(model.coef[1]), float(np.sqrt(model.covariance[1, 1]))
     half = float(ndtri((1 + level) / 2)) * error
     return MetricInterval(value, value - half, value + half, level, error, "wald", NO_REPLICATES)
 

@@ -169,7 +169,7 @@ def check_both_happen(view: Forecasts, what: str) -> None:
         raise InputError(f"the event {happened} happened in these rows, so {what} is not finite.")
 
 
-def intercept_model(view: Forecasts, cluster: Labels | None = None) -> LogisticModel:
+def intercept_model(view: Forecasts) -> LogisticModel:
     """The logistic model with log-odds as offset and a constant."""
     check_both_happen(view, "the calibration intercept")
     z = log_odds(view.prob, "probability")
@@ -193,7 +193,6 @@ def intercept_model(view: Forecasts, cluster: Labels | None = None) -> LogisticM
         view.row_weight[finite],
         z[finite],
         squares=view.squares[finite],
-        cluster=None if cluster is None else cluster[finite],
     )
 
 

@@ -301,11 +301,11 @@ def validation_report(
     Notes
     -----
     Intervals are those of :func:`confidence_interval`: standard errors of means and ratios with a
-    correction for skewness (O:E, Brier scores), DeLong's on the scale of log-odds (C statistic),
-    Wald's (intercept and slope). Chance adds to ICI, E50, E90, Emax and ECI. The intervals of ICI
-    and ECI hold every size of the error for which the estimate is not unusual; 0 is included unless
-    the estimate is more than chance. E50, E90 and Emax have no interval. A figure that has no
-    finite value is NaN, and ``notes`` gives the reason.
+    correction for skewness (O:E, intercept, Brier scores), DeLong's on the scale of log-odds (C
+    statistic), Wald's (slope). Chance adds to ICI, E50, E90, Emax and ECI. The intervals of ICI and
+    ECI hold every size of the error for which the estimate is not unusual; 0 is included unless the
+    estimate is more than chance. E50, E90 and Emax have no interval. A figure that has no finite
+    value is NaN, and ``notes`` gives the reason.
 
     References
     ----------
