@@ -175,7 +175,7 @@ def test_what_cannot_be_calibrated_is_refused_with_advice():
         CalibratedClassifier(MODELS["list"]).fit(X[:5], Y)
     with pytest.raises(InputError, match="eval_set needs a single label"):
         CalibratedClassifier(MODELS["list"], eval_set="held_out").fit(X, Y)
-    with pytest.raises(InputError, match="For several labels use CalibratedClassifier"):
+    with pytest.raises(InputError, match="CalibratedClassifier calibrates each label of a model"):
         BetaCalibrator().fit(Y[:, 0] * 0.5, Y)
     with pytest.raises(InputError, match="cv=700 folds, but there are 600 rows"):
         CalibratedClassifier(MODELS["list"], cv=700).fit(X, Y)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from trueodds.basics.threads import BLOCK_ROWS
+from trueodds.inputs import Weights
 from trueodds.numerics.reliability_bins import (
     BinSums,
     bin_sums,
@@ -33,7 +34,8 @@ def test_sums_are_those_of_a_loop_over_the_rows(uniform, weighted):
     prob, positive = rng.random(n), rng.random(n) < 0.3
     weight = rng.random(n) if weighted else None
     edges = uniform_edges(7)
-    found = bin_sums(prob, positive, weight, edges, uniform=uniform, spread=True)
+    given = None if weight is None else Weights(weight)
+    found = bin_sums(prob, positive, given, edges, uniform=uniform, spread=True)
     index = np.searchsorted(edges, prob, side="right")
     w = np.ones(n) if weight is None else weight
     for b in range(7):

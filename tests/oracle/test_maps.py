@@ -44,6 +44,17 @@ def cross_validated(method, y, p, w, n_repeats=12):
     return np.mean(found, 0), np.std(found, 0)
 
 
+def events_over_expected(abc, y, p):
+    """O:E of the scores and of the map's forecasts on the same rows."""
+    before = oracles.observed_expected(y, p, 0.9)
+    after = oracles.observed_expected(y, forecast(abc, p), 0.9)
+    names = ("estimate", "low", "high")
+    return {
+        "before": {name: before[name] for name in names},
+        "after": {name: Near(after[name], 2e-4) for name in names},
+    }
+
+
 @pytest.mark.parametrize("method", ["temperature", "beta"])
 @pytest.mark.parametrize(
     "one",
@@ -70,10 +81,12 @@ def test_fit_and_show(one, method, figures, command, folder):
     used = {"version": 1, "rows": len(p), "rows_used": len(p), "rows_fitted": n_rows}
     used["rows_repeated"] = Maybe(0)
     numbers = {"classes": [0, 1]} if one.labels == ("0", "1") else {}
-    figures.document(SOURCE, found, used | numbers | {"losses": losses}, rel=1e-6)
+    abc = log_odds_map(method, y, p, w)
+    ratio = {"level": 0.9, **events_over_expected(abc, *one.expanded[:2])}
+    both = {"losses": losses, "observed_expected": ratio}
+    figures.document(SOURCE, found, used | numbers | both, rel=1e-6)
 
     shown = command("show", path)
-    abc = log_odds_map(method, y, p, w)
     (curve,) = shown["curves"]
     low, high = p[w > 0].min(), p[w > 0].max()
     score = np.array(curve["score"])
@@ -84,7 +97,7 @@ def test_fit_and_show(one, method, figures, command, folder):
             "rows": n_rows,
             "positives": n_pos,
             "score_range": [low, high],
-            "losses": losses,
+            **both,
         },
         "curves": [
             {

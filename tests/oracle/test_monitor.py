@@ -146,6 +146,7 @@ def summary(p, y, found, evidence, peak, periods):
         "rows": len(p),
         "rows_total": Maybe(len(p)),
         "rows_unlabeled": 0,
+        "rows_known": 0,
         "deliveries": dict.fromkeys(DELIVERIES, Maybe(0)),
         "alpha": 0.05,
         "tolerance": 0.0,

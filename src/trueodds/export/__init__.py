@@ -7,14 +7,13 @@ each language; every family of maps defines its formula once, as such a tree.
 from trueodds.basics.imports import import_lazily
 
 # Renderers wait until they are used: maps are fitted more often than exported.
-_HOMES = {
+_PUBLIC = {
     "Expression": ".expressions",
     "Feature": ".expressions",
     "Formula": ".expressions",
     "Score": ".expressions",
     "SqlDialect": ".sql.render",
     "features_in": ".expressions",
-    "quoted": ".sql.render",
     "register_onnx_converters": ".onnx.model",
     "render_dbt": ".sql.dbt",
     "render_javascript": "._javascript",
@@ -24,4 +23,7 @@ _HOMES = {
     "render_torch": "._torch",
     "to_onnx": ".onnx.model",
 }
+# The last is for other packages of this library.
+_HOMES = _PUBLIC | {"quoted": ".sql.render"}
+__all__ = sorted(_PUBLIC)
 __getattr__, __dir__ = import_lazily(__name__, _HOMES)

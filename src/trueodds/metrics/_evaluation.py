@@ -256,7 +256,7 @@ def evaluate_counts(
     check_probabilities(table, "evaluate_counts")
     table = table.scaled()
     view = _rows_of(table)
-    if np.rint(view.effective) < 2:
+    if view.weight is not None and np.rint(view.weight.row_counts.sum()) < 2:
         raise InputError(f"intervals need at least 2 rows; the table has {table.total:.6g}.")
     rng = np.random.default_rng(as_seed(random_state))
     said = warn_if_few(view)

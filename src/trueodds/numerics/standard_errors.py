@@ -161,4 +161,5 @@ def wilson(frequency: Floats, n_rows: Floats, level: float) -> tuple[Floats, Flo
         / (1 + z**2 / n_rows)
         * np.sqrt(frequency * (1 - frequency) / n_rows + z**2 / (4 * n_rows**2))
     )
-    return np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)
+    low, high = np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)
+    return np.minimum(low, frequency), np.maximum(high, frequency)  # whatever rounding did
