@@ -420,7 +420,9 @@ def test_savings_by_ratio_are_means_of_paired_differences(n_classes, weighted):
             cost[name] = cheap + ratio * dear
         saved = cost["identity"] - cost["other"]
         mean = share @ saved
-        half = 1.2815515655446004 * np.sqrt(share**2 @ (saved - mean) ** 2)
+        # Half a row of each change of either mistake, in both directions.
+        added = (1 + ratio**2) * np.sum(share**2) ** 2
+        half = 1.2815515655446004 * np.sqrt(share**2 @ (saved - mean) ** 2 + added)
         low, high = (end[k] for end in found.saving["other"])
         assert (low, high) == pytest.approx((mean - half, mean + half), rel=1e-7, abs=1e-9)
         assert (found.saving["identity"][0][k], found.saving["identity"][1][k]) == (0, 0)

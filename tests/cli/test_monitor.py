@@ -365,3 +365,14 @@ def test_rows_are_counted_once_by_their_ids(folder, run):
     assert twice.json["e_value"] == once.json["e_value"]
     write("d.csv", p[:2], y[:2], day[:2], order=["", "n1"])
     assert "(--id) is empty" in run("monitor", "map.json", "d.csv", *COLUMNS, *words).err
+
+
+def test_late_rows_are_counted_to_the_row(folder, run):
+    write("a.csv", *days(2, 2, per=50))
+    assert run("monitor", "map.json", "a.csv", *COLUMNS, *BY_DAY[7:]).json["events"] == []
+    write("b.csv", *days(1, 1, per=30))
+    late = run("monitor", "map.json", "b.csv", *COLUMNS, *BY_DAY[7:]).json
+    assert [(one["kind"], one["period"], one["rows"]) for one in late["events"]] == [
+        ("late", "2026-01-01", 30)
+    ]
+    assert late["deliveries"]["late"] == 30

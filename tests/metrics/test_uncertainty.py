@@ -350,3 +350,11 @@ def test_intervals_cover(generator, metric):
         )
         covered += interval.low <= true_value <= interval.high
     assert 0.81 <= covered / 100 <= 0.98
+
+
+@pytest.mark.filterwarnings("ignore::trueodds.exceptions.FewEventsWarning")
+def test_a_brier_score_is_at_most_1_for_two_classes_and_2_for_several():
+    found = confidence_interval(metrics.brier_score, [0, 1, 1], [0.2, 0.7, 0.4])
+    assert (found.low, found.high) == (0, 1)
+    prob = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.9, 0.05, 0.05]]
+    assert confidence_interval(metrics.brier_score, [0, 1, 2], prob).high <= 2

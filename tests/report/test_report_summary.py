@@ -591,3 +591,12 @@ def test_a_limit_adds_the_guaranteed_threshold_of_the_scores():
     assert Report(older).to_html().startswith("<!doctype html>")
     with pytest.raises(InputError, match="pass counts, not sample_weight"):
         build_report(p, y, at_most=0.2, sample_weight=np.arange(1, 601), **options)
+
+
+@pytest.mark.parametrize(("events", "last"), [(300, 0.99), (100, 0.99), (40, 0.198), (10, 0.0495)])
+def test_the_thresholds_of_net_benefit_suit_rare_events(events, last):
+    p = np.linspace(0.002, 2 * events / 1000, 1000).clip(0, 0.99)
+    y = np.arange(1000) % (1000 // events) == 0
+    y = y & (np.cumsum(y) <= events)
+    section = build_report(p, y, calibrators=["identity"]).to_json()["validation"]
+    assert section["thresholds"] == pytest.approx(np.linspace(last / 99, last, 99))

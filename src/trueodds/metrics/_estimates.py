@@ -297,6 +297,8 @@ def measure(
         )
     low, high = spread.interval(found.estimate, level)
     low = max(low, LOWEST.get(metric, low))
+    if metric is brier_score:
+        high = min(high, 1.0 if sample.n_classes == 2 else 2.0)
     method = "mean" if metric in LOWEST else "ratio"
     return MetricInterval(found.estimate, low, high, level, spread.error, method, NO_REPLICATES)
 
