@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from trueodds.basics.files import parse_json, write_text
+from trueodds.basics.files import as_path, parse_json, write_text
 from trueodds.basics.shown import shown
 from trueodds.exceptions import InputError, StateFormatError
 from trueodds.inputs import LONGEST_LABEL, Floats
@@ -112,7 +112,7 @@ class StateFile(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the file atomically; raise if it has changed since it was read."""
-        path = Path(path)
+        path = as_path(path)
         text = state_text(self.to_dict(), self.from_dict)
         found = _hash(file_text(path)) if path.exists() else None
         if found != self._read_as:
@@ -125,7 +125,7 @@ class StateFile(ABC):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a state file, every value of which is checked."""
-        path = Path(path)
+        path = as_path(path)
         try:
             text = file_text(path)
             state = parse_state(text, path.name, cls.from_dict)

@@ -80,8 +80,10 @@ NOT_CALLED = {
     **dict.fromkeys(("fit_map", "fit_map_with_band", "read_rows"), "takes validated rows"),
     "nodes_of_encoded": "takes features that a space encoded",
     **dict.fromkeys(
-        ("from_codes", "from_grouped", "of_runs", "of_sorted"), "takes validated columns"
+        ("from_codes", "from_grouped", "from_sorted_codes", "of_runs", "of_sorted"),
+        "takes validated columns",
     ),
+    "fit_curve": "takes the rows that a method was given",
     "expression": "takes nodes of a formula",
     **dict.fromkeys(("get_metadata_routing", "set_fit_request", "set_score_request"), "sklearn's"),
     **dict.fromkeys(("onnx_converter", "onnx_parser", "onnx_shape_calculator"), "skl2onnx's"),

@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from trueodds.basics.imports import require
+from trueodds.basics.shown import shown
+from trueodds.exceptions import InputError
 
 __all__ = ["Tabular", "frame_of", "in_latex", "in_markdown"]
+
+MOST_DIGITS = 17
+"""All that a number of float64 has."""
 
 
 class Tabular:
@@ -24,11 +29,11 @@ class Tabular:
 
     def to_markdown(self, digits: int = 3) -> str:
         """The table in Markdown."""
-        return "\n\n".join(in_markdown(*table) for table in self._printed(digits))
+        return "\n\n".join(in_markdown(*table) for table in self._printed(_decimals(digits)))
 
     def to_latex(self, digits: int = 3) -> str:
         """The table in LaTeX, for the package booktabs."""
-        return "\n\n".join(in_latex(*table) for table in self._printed(digits))
+        return "\n\n".join(in_latex(*table) for table in self._printed(_decimals(digits)))
 
     def _printed(self, digits: int) -> list[tuple[list[str], list[list[str]]]]:
         """Header and cells of each table; the ends of an interval share a cell."""
@@ -54,6 +59,12 @@ class Tabular:
 def frame_of(rows: list[dict[str, Any]]) -> Any:
     """A pandas frame, or an error that shows how to install pandas."""
     return require("pandas", "a frame of results", "pandas").DataFrame(rows)
+
+
+def _decimals(digits: Any) -> int:
+    if type(digits) is int and 0 <= digits <= MOST_DIGITS:
+        return digits
+    raise InputError(f"digits must be an integer from 0 to {MOST_DIGITS}; got {shown(digits)}.")
 
 
 def _cell(value: Any, digits: int) -> str:

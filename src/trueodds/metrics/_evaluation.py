@@ -437,7 +437,7 @@ def evaluate_classes(
     >>> result.p_value > 0.05  # they are calibrated
     True
     """
-    check_level(level)
+    level = check_level(level)
     prob = as_floats(y_prob, "y_prob")
     if prob.ndim == 2:
         with np.errstate(all="ignore"):  # a row of zeros is refused below

@@ -19,6 +19,7 @@ from trueodds.inputs import (
     check_choice,
     check_level,
     check_number,
+    check_text,
     validate_scores,
 )
 from trueodds.maps import LARGEST_LOG_ODDS, CalibrationMap, IdentityMap, LogOddsCurveMap, LogOddsMap
@@ -213,6 +214,7 @@ class ModelUpdate:
         """
         if self.map_ is not None:
             return self.map_.to_sql(column, **options)
+        check_text(column, "column")
         if options:
             raise InputError(f"the equation of a revision takes no options; got {list(options)}.")
         low, high = (float(end) for end in sigmoid(np.array(self.bounds)))

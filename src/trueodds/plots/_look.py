@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueodds.basics.files import as_path
 from trueodds.basics.imports import require
 from trueodds.exceptions import InputError
 from trueodds.maps import CalibrationMap
@@ -69,7 +70,7 @@ class Picture:
 
         Parameters
         ----------
-        path : path
+        path : path, or file that is open for bytes
         **options
             Options of matplotlib's ``savefig``, such as ``dpi=300``.
         """
@@ -77,7 +78,11 @@ class Picture:
             self.plot()
         matplotlib = require("matplotlib", "drawing", "trueodds[plot]")
         with matplotlib.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42}):
-            self.figure_.savefig(path, **({"bbox_inches": "tight"} | options))
+            file = path if hasattr(path, "write") else as_path(path)
+            try:
+                self.figure_.savefig(file, **({"bbox_inches": "tight"} | options))
+            except ValueError as error:  # matplotlib names the formats
+                raise InputError(f"the picture was not saved: {error}.") from None
 
 
 def settle(figure: Any) -> None:

@@ -8,7 +8,7 @@ from trueodds.exceptions import (
     SeparableScoresWarning,
     warn_user,
 )
-from trueodds.inputs import InputScale
+from trueodds.inputs import InputScale, check_instance
 from trueodds.maps import LogOddsMap
 from trueodds.numerics.logistic_regression import Design, Loss, fit_log_odds
 from trueodds.numerics.saturated import CurveFit
@@ -64,6 +64,7 @@ def warn_of_curve(fit: CurveFit) -> None:
     ...         return 2 * z
     >>> warn_of_curve(Doubled())
     """
+    check_instance(fit, CurveFit, "fit")
     if fit.separable:
         warn_separable()
     if not fit.converged:
