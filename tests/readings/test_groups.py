@@ -25,6 +25,7 @@ from trueodds.metrics import (
     worst_group_error,
 )
 from trueodds.report import build_report
+from trueodds.watch import Watch
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "xlsx")
 
@@ -216,7 +217,7 @@ def test_every_command_gives_the_same_bands_and_verdicts_from_every_format(run, 
     watched = run("monitor", tmp_path / "map.json", *words, "--state", state)
     named = {region["name"] for region in watched["regions"] if region["kind"] == "group"}
     assert named == {name for name, is_off in flagged.items() if is_off}
-    assert CalibrationMonitor.load(state).group_cuts == tuple(bands_of(frame.age)[1])
+    assert Watch.load(state).monitor.group_cuts == tuple(bands_of(frame.age)[1])
 
 
 def test_the_worst_group_is_one_of_the_table_though_rows_are_sampled(run, tmp_path):
@@ -236,7 +237,7 @@ def test_the_bands_of_a_monitor_are_those_of_its_first_rows(run, tmp_path):
     for shift in (0, 40):  # later rows have other ages
         path = write(frame.assign(age=frame.age + shift), tmp_path / f"plus-{shift}.csv")
         run("monitor", tmp_path / "map.json", path, *words)
-    monitor = CalibrationMonitor.load(state)
+    monitor = Watch.load(state).monitor
     assert (monitor.n_rows, monitor.group_cuts) == (2000, tuple(bands_of(frame.age)[1]))
     assert f"{monitor.group_cuts[-1]} and above" in {region.name for region in monitor.regions}
 

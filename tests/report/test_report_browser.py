@@ -171,7 +171,7 @@ def test_methods_are_toggled_in_all_pictures_at_once(open_report, binary_report)
         legend = page.locator(f"{plot} .legend").text_content()
         assert "temperature" in legend, plot
         assert "uncalibrated" in legend, plot
-    for name in ("identity", "temperature", "beta"):
+    for name in ("identity", "temperature", "group"):
         page.locator(f"[data-chips] input[value={name}]").uncheck(force=True)
     assert watched.text("[data-drawn]") == "none"
     assert watched.count("#plot-after .curve") == 0
@@ -250,6 +250,8 @@ def test_print_is_light_has_no_controls_and_keeps_the_pictures(open_report, bina
 def test_hostile_names_do_nothing_but_are_shown(open_report, hostile_report):
     watched = open_report(hostile_report)
     page = watched.page
+    page.locator("[data-chips] input[value=group]").uncheck(force=True)
+    page.locator("[data-chips] label", has_text="onerror").first.click()
     page.locator("#plot-after svg").focus()
     page.keyboard.press("ArrowRight")
     page.locator("#plot-after .point").nth(2).hover(force=True)
@@ -313,7 +315,7 @@ def test_on_a_phone_the_choice_of_methods_is_folded(open_report, binary_report):
     assert open_report(binary_report, DESKTOP).page.locator("[data-chips]").is_visible()
     watched = open_report(binary_report, PHONE)
     assert not watched.page.locator("[data-chips]").is_visible()
-    assert watched.text("[data-drawn]") == "beta"
+    assert watched.text("[data-drawn]") == "groups"
 
 
 def test_classes_stand_side_by_side_and_a_click_shows_one_large(open_report, several_report):
