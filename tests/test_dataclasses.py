@@ -9,11 +9,12 @@ import pytest
 
 PACKAGES = (
     "decisions", "engines", "export", "inputs", "maps", "metrics", "model_selection",
-    "monitoring", "report", "stats",
+    "monitoring", "report", "watch",
 )  # fmt: skip
 STATEFUL = {
     *("AutoCalibrator", "PerGroupCalibrator", "MethodRun"),  # fitted; filled fold by fold
-    *("History", "Bets", "Watch"),  # updated row by row
+    *("History", "Bets"),  # updated row by row
+    *("Watch", "StreamWatch", "Run", "RowArrays", "Deliveries", "Written"),  # run by run
 }
 ARRAYS = ("Floats", "Labels", "NDArray")
 

@@ -85,8 +85,8 @@ def interval(low: float | None, high: float | None, digits: int = 4) -> str:
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
-MOST_WORD = 12
-"""Letters of a word that a table never folds."""
+SHORT_TEXT = 16
+"""Letters of a text that a table never folds."""
 
 
 def show_table(
@@ -112,14 +112,14 @@ def show_table(
         cells = [printable(row[position]) for row in rows]
         words = printable(name).split()
         for cell in cells:
-            words += [cell] if cell.startswith("[") else cell.split()  # intervals stay whole
+            words += [cell] if is_text or cell.startswith("[") else cell.split()
         longest = max(map(len, words), default=0)
         table.add_column(
             Text(printable(name)),
             justify="left" if is_text else "right",
             overflow="fold",
             no_wrap=position < whole,
-            min_width=min(longest, MOST_WORD) if is_text else longest,
+            min_width=min(longest, SHORT_TEXT) if is_text else longest,
         )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
