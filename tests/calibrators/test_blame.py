@@ -8,8 +8,7 @@ import pytest
 
 import trueodds
 from trueodds import AutoCalibrator, BetaCalibrator, all_calibrators, compare_calibrators
-from trueodds.calibrators import Calibrator, IdentityCalibrator
-from trueodds.cli.commands.methods import describe
+from trueodds.calibrators import Calibrator
 from trueodds.exceptions import InputError
 from trueodds.maps import IdentityMap, LogOddsMap, StepMap
 from trueodds.model_selection import _per_group
@@ -86,19 +85,6 @@ def test_a_method_that_returns_no_map_of_its_scale_is_named(returned, words):
     for scores, y in ((P, Y), (three_columns(), CLASSES)):
         with pytest.raises(TypeError, match=f"OwnCalibrator has a defect: .*; it {words}"):
             method(lambda self, rows: returned).fit(scores, y)
-
-
-def test_the_list_of_methods_has_the_whole_first_paragraph():
-    class WordyCalibrator(IdentityCalibrator):
-        """Leave ``p`` as it is, which takes
-        two lines to say.
-
-        And more.
-        """
-
-    assert describe("wordy", WordyCalibrator)["description"] == (
-        "Leave p as it is, which takes two lines to say."
-    )
 
 
 def test_facts_of_a_class_are_those_of_its_default_instance():

@@ -13,6 +13,8 @@ from scipy.special import ndtr
 from score_files import make_table, write_table
 
 import trueodds
+from trueodds.calibrators import IdentityCalibrator
+from trueodds.cli.commands.methods import describe
 from trueodds.metrics import (
     brier_score,
     calibration_test,
@@ -404,6 +406,19 @@ def test_methods_lists_every_calibrator(run):
     tree = next(entry for entry in found if entry["method"] == "tree")
     assert tree["needs_features"]
     assert tree["native_multiclass"]
+
+
+def test_the_list_of_methods_has_the_whole_first_paragraph():
+    class WordyCalibrator(IdentityCalibrator):
+        """Leave ``p`` as it is, which takes
+        two lines to say.
+
+        And more.
+        """
+
+    assert describe("wordy", WordyCalibrator)["description"] == (
+        "Leave p as it is, which takes two lines to say."
+    )
 
 
 def test_version_and_help(run):
