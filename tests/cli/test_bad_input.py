@@ -346,7 +346,7 @@ def test_a_thousand_score_columns_do_not_exceed_the_depth_of_the_engine(run, tmp
     path = tmp_path / "wide.csv"
     path.write_text("\n".join(lines) + "\n")
     result = run("evaluate", path, "-s", "p_*", "-l", "y")
-    assert (result.code, result.err) == (0, "")
+    assert result.code == 0, result.err
 
 
 @pytest.mark.parametrize(

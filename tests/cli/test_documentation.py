@@ -67,7 +67,11 @@ def folder_of(page: Path, where: Path) -> Path:
 @pytest.mark.parametrize(("page", "least"), [(PAGE, 15), (GROUPS, 4)], ids=lambda p: str(p)[-12:])
 def test_every_command_prints_what_the_page_says(page, least, tmp_path):
     folder = folder_of(page, tmp_path)
-    environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "COLUMNS": "80",
+        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    }
     assert len(documented(page)) > least
     for command, expected in documented(page):
         result = subprocess.run(

@@ -44,4 +44,7 @@ def test_a_line_that_is_nested_too_deeply_is_refused(run, tmp_path, monkeypatch)
     deep = b'{"p": 0.1, "y": ' + b"[" * 9000 + b"]" * 9000 + b"}\n"
     (tmp_path / "a.jsonl").write_bytes(GOOD + deep)
     result = run("evaluate", "a.jsonl", "-s", "p", "-l", "y")
-    assert (result.code, "a line of JSON is nested too deeply" in result.err) == (1, True)
+    assert result.code == 1
+    # Some versions of the engine read it; then it is a label of 18,000 characters.
+    refusals = ("a line of JSON is nested too deeply", "'y' is longer than 1,000 characters")
+    assert any(words in result.err for words in refusals)

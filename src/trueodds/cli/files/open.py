@@ -586,5 +586,5 @@ def arrow_batches(relation: Any, rows: int = 100_000) -> Iterator[Any]:
     rows = max(1, min(rows, CELLS_AT_ONCE // len(relation.columns)))
     if hasattr(relation, "to_arrow_reader"):
         yield from relation.to_arrow_reader(rows)
-    else:  # DuckDB before 1.4
-        yield from relation.fetch_arrow_reader(rows)
+    else:  # DuckDB before 1.4, where a relation has one result
+        yield from relation.project("*").fetch_arrow_reader(rows)
