@@ -52,7 +52,7 @@ def test_both_probabilities_are_isotonic_regressions_with_one_more_instance(rows
         return
     s = s / 12
     new = np.concatenate([np.arange(13) / 12, np.arange(12) / 12 + 0.03])
-    calibrator = VennAbersCalibrator().fit(s, y, weight)
+    calibrator = VennAbersCalibrator().fit(s, y, counts=weight)
     expected = [[by_definition(s, y, weight, x, label) for label in (0, 1)] for x in new]
     bounds = calibrator.predict_bounds(new)
     np.testing.assert_allclose(bounds, expected, atol=1e-12)
